@@ -23,7 +23,7 @@ import {
 } from './config/config.ts'
 import { builtinTools } from './domain/tools/builtin-tools.ts'
 import { createTokenCounter } from './util/tokens.ts'
-import type { Viewer } from './domain/access/viewer.ts'
+import { ownerOf, type Viewer } from './domain/access/viewer.ts'
 import { CheckpointWriter } from './engine/checkpoint-writer.ts'
 import { ContextCache } from './engine/context-cache.ts'
 import type { EngineContext } from './engine/engine-context.ts'
@@ -46,7 +46,7 @@ import type { Provider } from './providers/provider.ts'
 import { protectSecrets } from './store/access/stored-secrets.ts'
 import type { Fetch, Handlers } from './server/handlers.ts'
 import { createHealthServer } from './server/health/health-server.ts'
-import { createHttpServer } from './server/http.ts'
+import { createHttpServer, type HttpServer } from './server/http.ts'
 import { loopbackOnly } from './server/access/loopback-only.ts'
 import { createTrustedDocuments } from './server/limits/trusted-documents.ts'
 import { hasApiKeys } from './store/access/api-keys.ts'
@@ -62,7 +62,7 @@ import { loadTools } from './tools/load-tools.ts'
 import { createNetworkGuard } from './util/network-guard.ts'
 import { createToolRegistry, toBuiltinTool, type ToolDefinition } from './tools/registry.ts'
 import { Toolbox } from './tools/toolbox.ts'
-import type { Clock } from './util/clock.ts'
+import { systemClock, type Clock } from './util/clock.ts'
 import { createIdSource, type IdSource } from './util/ids.ts'
 import type { Log } from './util/log.ts'
 import { createSecretBox } from './util/secret-box.ts'
@@ -101,46 +101,156 @@ export interface App {
 
 /** Connects the rooms: what they share, what drives runs, and what operators and clients reach. */
 export async function createApp(options: AppOptions): Promise<App> {
+  const { config, log, role } = options
+  const shared = await createShared(options)
+  const links = await createLinks(shared)
+  const models = createModels(shared)
+  const toolbox = createToolbox(shared, models)
+  const worker = createWorker(shared, links, models, toolbox)
+  const commands: CommandContext = {
+    ...{ db: shared.db, secrets: shared.secrets, clock: shared.clock, ids: shared.ids, network: shared.network },
+    ...{ hub: links.hub, work: links.work, models: models.catalog, tools: toolbox },
+    maxFileBytes: config.HOLDPOINT_MAX_FILE,
+    publicUrl: config.HOLDPOINT_PUBLIC_URL,
+    tenantStorageBytes: config.HOLDPOINT_TENANT_STORAGE,
+  }
+  const life = new Life()
+  const health = createHealth(shared, links, worker, life)
+  const server = role === 'worker' ? undefined : createServer(shared, commands, health)
+  const healthServer = createHealthServer(health)
+  const api = server && shared.isOpen ? loopbackOnly(server) : server
+
+  let mcpSync: Promise<void> | undefined
+  let stopProcessMetrics: (() => void) | undefined
+
+  async function startWork(): Promise<void> {
+    stopProcessMetrics = startProcessMetrics(shared.metrics)
+    shared.tracing?.exporter.start()
+    links.poll.start()
+    await links.relay.start()
+    await worker.start()
+    const mcpServers = await storeMcpServers(commands, config.HOLDPOINT_MCP, shared.tenantId)
+    // Not awaited, because an MCP server that does not answer must not delay the start.
+    if (!life.isStopping) mcpSync = refreshMcpServers(commands, mcpServers, log)
+  }
+
+  async function startServers(): Promise<{ readonly url: string | null }> {
+    await startWork()
+    if (config.HOLDPOINT_HEALTH_PORT !== undefined) {
+      const { port } = await healthServer.listen(config.HOST, config.HOLDPOINT_HEALTH_PORT)
+      log.info({ url: `${urlOf(config.HOST, port)}/healthz` }, 'the health port is open')
+    }
+    if (!server) return { url: null }
+    const { port } = await server.listen(config.HOST, config.PORT)
+    warn(shared)
+    return { url: `${urlOf(config.HOST, port)}/graphql` }
+  }
+
+  async function stopAll(started: Promise<unknown> | undefined): Promise<void> {
+    // The worker stops first: clients can follow its runs until they are drained.
+    await worker.stop()
+    await started
+    links.hub.endWaits()
+    await server?.close()
+    await healthServer.close()
+    await toolbox.close()
+    await mcpSync
+    await links.relay.stop()
+    await links.poll.stop()
+    shared.databaseClock?.stop()
+    stopProcessMetrics?.()
+    await shared.tracing?.exporter.stop()
+  }
+
+  return {
+    start: async () => life.start(startServers),
+    async attach() {
+      if (!api) throw new StartError(noApi)
+      await life.start(startWork)
+      warn(shared)
+      return { handler: api.handle, upgrade: api.upgrade }
+    },
+    async fetch(input, init) {
+      if (!api) throw new StartError(noApi)
+      if (!life.isStarted) throw new StartError('The app was not started: call start() or attach() before fetch().')
+      return api.fetch(input, init)
+    },
+    stop: () => life.stop(stopAll),
+  }
+}
+
+type Shared = Awaited<ReturnType<typeof createShared>>
+type Links = Awaited<ReturnType<typeof createLinks>>
+type Models = ReturnType<typeof createModels>
+
+/** What all rooms use. Prepares the database for the tools and secrets of this process. */
+async function createShared(options: AppOptions) {
   const { config, database, log, role } = options
-  const { db, pool } = database
-  const publicUrl = config.HOLDPOINT_PUBLIC_URL
+  const { db } = database
   const tools = await loadTools(options.tools ?? [], config.HOLDPOINT_TOOLS)
   const trust = tokenTrust(config)
   const isOpen = config.HOLDPOINT_API_KEY === undefined && !trustsTokens(trust) && !(await hasApiKeys(db))
   if (role === 'serve' && isOpen && !isLoopback(config.HOST)) throw openToOthers(config.HOST)
 
   const databaseClock = options.clock ? undefined : await startDatabaseClock(db)
-  const clock = options.clock ?? databaseClock!
+  const clock = options.clock ?? databaseClock ?? systemClock
   const ids = options.ids ?? createIdSource(clock)
   const tenantId = await ensureDefaultTenant(db, { clock, ids })
   const secrets = createSecretBox(config.HOLDPOINT_SECRET_KEY)
   await protectSecrets(db, secrets, log)
   const toolsInCode = [...builtinTools, ...tools.map(toBuiltinTool)]
   await storeCodeTools({ db, clock, ids }, toolsInCode, { drivesRuns: config.HOLDPOINT_WORKERS > 0, log })
-
   const metrics = new Metrics()
-  const tracing = await createTracing(config, metrics, log)
-  const hub = new Hub(createTelemetry(log, metrics, tracing?.observeRun))
-  const poll = new RunPoll(db, hub, log)
-  const bus = await createBus(config, { database, tenantId, address: ids.next(), log })
-  const relay = new Relay({ bus, hub, log, onDelay: measureBusDelay(metrics) })
-  const work = new WorkSignal(() => notifyWorkers(db))
+  return {
+    ...{ ...options, db, tools, trust, isOpen, databaseClock, clock, ids, tenantId, secrets, toolsInCode, metrics },
+    network: createNetworkGuard({ allowPrivate: config.HOLDPOINT_ALLOW_PRIVATE_NETWORK }),
+    tracing: await createTracing(config, metrics, log),
+  }
+}
 
-  const providers = [demoProvider, ...modelEndpoints(config).map(createProvider), ...(options.providers ?? [])]
-  const catalog = createCatalog(providers)
-  const maxFileBytes = config.HOLDPOINT_MAX_FILE
-  const network = createNetworkGuard({ allowPrivate: config.HOLDPOINT_ALLOW_PRIVATE_NETWORK })
-  const toolbox = new Toolbox({
-    ...{ db, secrets, log, maxFileBytes, network },
+/** Where writers, readers and workers meet, in this process and in others. */
+async function createLinks(shared: Shared) {
+  const { db, log, metrics, tracing } = shared
+  const hub = new Hub(createTelemetry(log, metrics, tracing?.observeRun))
+  const bus = await createBus(shared)
+  return {
+    ...{ hub, bus },
+    poll: new RunPoll(db, hub, log),
+    relay: new Relay({ bus, hub, log, onDelay: measureBusDelay(metrics) }),
+    work: new WorkSignal(() => notifyWorkers(db)),
+  }
+}
+
+/** Carries texts between processes: by Redis if one is configured. */
+async function createBus({ config, database, tenantId, ids, log }: Shared): Promise<Bus> {
+  const address = ids.next()
+  if (config.REDIS_URL === undefined) return createPostgresBus({ database, address, log })
+  // Every database has a default tenant of its own.
+  return createRedisBus({ redisUrl: config.REDIS_URL, scope: tenantId, address, log })
+}
+
+function createModels({ config, providers: given = [] }: Shared) {
+  const providers = [demoProvider, ...modelEndpoints(config).map(createProvider), ...given]
+  return { providers, catalog: createCatalog(providers) }
+}
+
+function createToolbox({ config, db, secrets, log, network, tools, tracing }: Shared, { catalog }: Models): Toolbox {
+  return new Toolbox({
+    ...{ db, secrets, log, network },
     registry: createToolRegistry(tools),
     traces: tracing !== undefined,
     embedQuery: catalog.embedQuery,
+    maxFileBytes: config.HOLDPOINT_MAX_FILE,
     tenantStorageBytes: config.HOLDPOINT_TENANT_STORAGE,
     mcpServers: config.HOLDPOINT_MCP,
   })
+}
 
+function createWorker(shared: Shared, { hub, work }: Links, models: Models, toolbox: Toolbox): RunWorker {
+  const { config, db, database, clock, ids, secrets, network, metrics, log } = shared
   const engine: EngineContext = {
-    ...{ db, clock, ids, hub, work, catalog, log },
+    ...{ db, clock, ids, hub, work, log },
+    catalog: models.catalog,
     tools: toolbox,
     checkpoints: new CheckpointWriter(db),
     contexts: new ContextCache(),
@@ -150,23 +260,27 @@ export async function createApp(options: AppOptions): Promise<App> {
     modelIdleMs: config.HOLDPOINT_MODEL_IDLE_MS,
     keepsRequests: config.HOLDPOINT_KEEP_REQUESTS > 0,
   }
-  const worker = new RunWorker({
+  return new RunWorker({
     ...{ engine, database, log },
     about: {
       ...{ hostname: hostname(), version, capacity: config.HOLDPOINT_WORKERS },
-      providers: providers.filter(({ missing }) => missing === undefined).map(({ name }) => name),
-      tools: toolsInCode.map(({ name }) => name),
+      providers: models.providers.filter(({ missing }) => missing === undefined).map(({ name }) => name),
+      tools: shared.toolsInCode.map(({ name }) => name),
     },
     limits: runLimits(config),
     drainMs: config.HOLDPOINT_DRAIN_MS,
     keepRequestsMs: config.HOLDPOINT_KEEP_REQUESTS,
     keepDeliveriesMs: config.HOLDPOINT_KEEP_DELIVERIES,
-    webhooks: { network, secrets, publicUrl },
+    webhooks: { network, secrets, publicUrl: config.HOLDPOINT_PUBLIC_URL },
     retention: retentionRules(config),
     onDeleted: countDeletedRows(metrics),
-    suspectAfterMs: options.suspectAfterMs ?? 10_000,
+    suspectAfterMs: shared.suspectAfterMs ?? 10_000,
   })
+}
 
+/** What operators ask of the process. */
+function createHealth({ db, database, metrics, log }: Shared, { hub, bus }: Links, worker: RunWorker, life: Life) {
+  const { pool } = database
   addServerMetrics(metrics, {
     workload: () => readWorkload(db),
     pool: () => ({ total: pool.totalCount, idle: pool.idleCount, waiting: pool.waitingCount }),
@@ -174,104 +288,41 @@ export async function createApp(options: AppOptions): Promise<App> {
     busConnected: () => bus.isConnected(),
     log,
   })
-  const life = new Life()
-  const health = {
+  return {
     // A process that drains accepts no more work, so a load balancer should use another one.
     ready: async () => !life.isStopping && (await isWritable(pool)) && worker.isServed(),
     metrics: createMetricsPage(metrics),
     log,
   }
-  const commands: CommandContext = {
-    ...{ db, secrets, clock, ids, hub, work, maxFileBytes, network, publicUrl },
-    models: catalog,
-    tools: toolbox,
-    tenantStorageBytes: config.HOLDPOINT_TENANT_STORAGE,
-  }
+}
+
+/** The API, with everything that is behind its addresses. */
+function createServer(shared: Shared, commands: CommandContext, health: ReturnType<typeof createHealth>): HttpServer {
+  const { config, database, db, clock, secrets, tenantId, trust, isOpen, tracing } = shared
   const apiKey = config.HOLDPOINT_API_KEY
   const configuredHash = apiKey === undefined ? undefined : hashSecret(apiKey)
   const ownTokens = createOwnTokens(db, { clock, secrets, configuredHash })
   const linking = { ...commands, decisionLinks: createDecisionLinks(db, { secrets, configuredHash }) }
   const viewerOfToken = createViewerOfToken(db, { clock, tenantId, ownTokens, trust })
-  const server =
-    role === 'worker'
-      ? undefined
-      : createHttpServer<Viewer>({
-          ...{ schema, ...health, ...servedPages(config) },
-          authenticate: createAuthenticate(db, { tenantId, apiKey, isOpen, viewerOfToken }),
-          createContext: (viewer): Context => ({ ...linking, viewer, ownTokens, loaders: createLoaders(db, viewer) }),
-          decisions: {
-            open: (token) => openDecisionLink(linking, token),
-            decide: (token, decision) => decideByLink(linking, token, decision),
-          },
-          openFile: (viewer, id) => openFile(db, viewer, id),
-          limits: requestLimits(config),
-          clientOf: ({ tenantId, actor }) => ({ id: `${tenantId} ${actor.kind} ${actor.id}`, tenantId }),
-          isOverloaded: () => pool.waitingCount > overloadedAt,
-          observeOperation: tracing?.observeOperation,
-        })
-  const healthPort = config.HOLDPOINT_HEALTH_PORT
-  const healthServer = healthPort === undefined ? undefined : createHealthServer(health)
-
-  const api = server && isOpen ? loopbackOnly(server) : server
-
-  let mcpSync: Promise<void> | undefined
-  let stopProcessMetrics: (() => void) | undefined
-
-  async function startWork(): Promise<void> {
-    stopProcessMetrics = startProcessMetrics(metrics)
-    tracing?.exporter.start()
-    poll.start()
-    await relay.start()
-    await worker.start()
-    const mcpServers = await storeMcpServers(commands, config.HOLDPOINT_MCP, tenantId)
-    // Not awaited, because an MCP server that does not answer must not delay the start.
-    if (!life.isStopping) mcpSync = refreshMcpServers(commands, mcpServers, log)
-  }
-
-  function warn(): void {
-    if (isOpen) log.warn(openWarning)
-    if (trust.secret !== undefined && Buffer.byteLength(trust.secret) < 32) log.warn(shortSecretWarning)
-  }
-
-  return {
-    start: async () =>
-      life.start(async () => {
-        await startWork()
-        const opened = await healthServer?.listen(config.HOST, healthPort!)
-        if (opened) log.info({ url: `${urlOf(config.HOST, opened.port)}/healthz` }, 'the health port is open')
-        if (!server) return { url: null }
-        const { port } = await server.listen(config.HOST, config.PORT)
-        warn()
-        return { url: `${urlOf(config.HOST, port)}/graphql` }
-      }),
-    async attach() {
-      if (!api) throw new StartError(noApi)
-      await life.start(startWork)
-      warn()
-      return { handler: api.handle, upgrade: api.upgrade }
+  return createHttpServer<Viewer>({
+    ...{ schema, ...health, ...servedPages(config) },
+    authenticate: createAuthenticate(db, { tenantId, apiKey, isOpen, viewerOfToken }),
+    createContext: (viewer): Context => ({ ...linking, viewer, ownTokens, loaders: createLoaders(db, viewer) }),
+    decisions: {
+      open: (token) => openDecisionLink(linking, token),
+      decide: (token, decision) => decideByLink(linking, token, decision),
     },
-    async fetch(input, init) {
-      if (!api) throw new StartError(noApi)
-      if (!life.isStarted) throw new StartError('The app was not started: call start() or attach() before fetch().')
-      return api.fetch(input, init)
-    },
-    stop: () =>
-      life.stop(async (started) => {
-        // The worker stops first: clients can follow its runs until they are drained.
-        await worker.stop()
-        await started
-        hub.endWaits()
-        await server?.close()
-        await healthServer?.close()
-        await toolbox.close()
-        await mcpSync
-        await relay.stop()
-        await poll.stop()
-        databaseClock?.stop()
-        stopProcessMetrics?.()
-        await tracing?.exporter.stop()
-      }),
-  }
+    openFile: (viewer, id) => openFile(db, viewer, id),
+    limits: requestLimits(config),
+    clientOf: (viewer) => ({ id: ownerOf(viewer), tenantId: viewer.tenantId }),
+    isOverloaded: () => database.pool.waitingCount > overloadedAt,
+    observeOperation: tracing?.observeOperation,
+  })
+}
+
+function warn({ isOpen, trust, log }: Shared): void {
+  if (isOpen) log.warn(openWarning)
+  if (trust.secret !== undefined && Buffer.byteLength(trust.secret) < 32) log.warn(shortSecretWarning)
 }
 
 /** An app is started once, because nobody would close what a second start, or one after the stop, would open. */
@@ -308,16 +359,6 @@ function openToOthers(host: string): StartError {
   return new StartError(
     `HOST is "${host}", which others can reach, and there is no API key: set HOLDPOINT_API_KEY, run \`keys create\`, or leave HOST at 127.0.0.1.`,
   )
-}
-
-/** Carries texts between processes: by Redis if one is configured. */
-async function createBus(
-  { REDIS_URL: redisUrl }: Config,
-  { database, tenantId, address, log }: { database: OpenDatabase; tenantId: string; address: string; log: Log },
-): Promise<Bus> {
-  if (redisUrl === undefined) return createPostgresBus({ database, address, log })
-  // Every database has a default tenant of its own.
-  return createRedisBus({ redisUrl, scope: tenantId, address, log })
 }
 
 /** Loaded only if it is configured. */

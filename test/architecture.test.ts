@@ -36,7 +36,7 @@ const owners: readonly (readonly [pattern: RegExp, rooms: readonly string[]])[] 
   [/^(graphql-yoga|graphql-ws|ws|@graphql-yoga\/|@escape\.tech\/)/, ['server']],
   [/^graphql$/, ['graphql', 'server']],
   [/^(quickjs-|@jitl\/|@modelcontextprotocol\/)/, ['tools']],
-  [/^(ajv|re2js|croner)/, ['util']],
+  [/^(ajv|re2js)/, ['util']],
   [/^jose$/, ['auth']],
   [/^redis$/, ['live']],
 ]

@@ -3,7 +3,8 @@ import { createRequire } from 'node:module'
 
 import type * as Yaml from 'yaml'
 
-import { isJsonObject, type Json } from '../util/json.ts'
+import { errorMessage } from '../util/error-message.ts'
+import { isJsonObject, parseJson, type Json } from '../util/json.ts'
 import { StartError } from '../util/start-error.ts'
 
 export type Environment = Readonly<Record<string, string | undefined>>
@@ -49,12 +50,12 @@ export function readConfigFile<Value>(path: string, shape: Shape<Value>, source:
 function parse(path: string, fail: (what: string) => StartError): Json {
   try {
     const text = readFileSync(path, 'utf8')
-    if (path.endsWith('.json')) return JSON.parse(text) as Json
+    if (path.endsWith('.json')) return parseJson(text)
     // Loaded only if there is such a file, which most servers do not have. JSON is valid YAML.
     const yaml = createRequire(import.meta.url)('yaml') as typeof Yaml
     return yaml.parse(text) as Json
   } catch (error) {
-    throw fail(`the file cannot be read as JSON or YAML: ${(error as Error).message}`)
+    throw fail(`the file cannot be read as JSON or YAML: ${errorMessage(error)}`)
   }
 }
 

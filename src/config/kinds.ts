@@ -64,20 +64,21 @@ const lengths: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_60
 
 export function durationToMs(given: string): number | undefined {
   if (given === '0') return 0
-  const [, digits, unit] = /^(\d{1,9})\s*([smhd])$/i.exec(given) ?? []
-  return digits === undefined ? undefined : Number(digits) * lengths[unit!.toLowerCase()]!
+  const [, digits, unit = ''] = /^(\d{1,9})\s*([smhd])$/i.exec(given) ?? []
+  const length = lengths[unit.toLowerCase()]
+  return length && Number(digits) * length
 }
 
-const longest = '3650d'
+const longestDays = 3650
 
 /** In milliseconds. */
 export function duration(meaning: string, initial: string): Setting<number> {
   return setting(meaning, {
     default: initial,
-    expected: `0, or a time up to ${longest} such as 30m, 12h or 7d`,
+    expected: `0, or a time up to ${longestDays}d such as 30m, 12h or 7d`,
     parse(text) {
       const ms = durationToMs(text)
-      return ms === undefined || ms > durationToMs(longest)! ? undefined : ms
+      return ms === undefined || ms > longestDays * 86_400_000 ? undefined : ms
     },
   })
 }
@@ -95,8 +96,8 @@ export function kept(meaning: string): Setting<number | null> {
 const units: Readonly<Record<string, number>> = { '': 1, b: 1, kb: 1024, mb: 1024 ** 2, gb: 1024 ** 3 }
 
 function toBytes(text: string): number {
-  const [, digits, unit] = /^(\d{1,12})\s*(b|kb|mb|gb|)$/i.exec(text) ?? []
-  return digits === undefined ? Number.NaN : Number(digits) * units[unit!.toLowerCase()]!
+  const [, digits, unit = ''] = /^(\d{1,12})\s*(b|kb|mb|gb|)$/i.exec(text) ?? []
+  return Number(digits) * (units[unit.toLowerCase()] ?? Number.NaN)
 }
 
 export function bytes(meaning: string, most: string, initial?: string): Setting<number> {
@@ -219,12 +220,12 @@ export function headers(meaning: string): Setting<Readonly<Record<string, string
     expected: 'pairs such as name=value, separated by commas',
     parse(text) {
       const pairs = text.split(',').filter((pair) => pair.trim() !== '')
-      const read = pairs.map((pair) => {
+      const read = pairs.flatMap((pair) => {
         const [, name, value = ''] = /^\s*([\w!#$%&'*+.^`|~-]+)\s*=\s*(.*?)\s*$/.exec(pair) ?? []
-        return [name, decodePercent(value)] as const
+        const decoded = decodePercent(value)
+        return name === undefined || decoded === undefined ? [] : [[name, decoded] as const]
       })
-      const isValid = read.every(([name, value]) => name !== undefined && value !== undefined)
-      return isValid ? Object.freeze(Object.fromEntries(read) as Record<string, string>) : undefined
+      return read.length === pairs.length ? Object.freeze(Object.fromEntries(read)) : undefined
     },
     show: hidden,
   })

@@ -18,9 +18,9 @@ export const trustedDocumentsFile: Shape<ReadonlyMap<string, string>> = (place) 
       throw place.wrong(
         `has ${id === undefined ? 'an operation without an id' : `no document for ${JSON.stringify(id)}`}: expected an id and its text`,
       )
-    const [, digits] = /^(?:sha256:)?([0-9a-f]+)$/i.exec(id) ?? []
-    const algorithm = algorithms[digits?.length ?? 0]
-    if (algorithm && digits!.toLowerCase() !== createHash(algorithm).update(text).digest('hex'))
+    const [, digits = ''] = /^(?:sha256:)?([0-9a-f]+)$/i.exec(id) ?? []
+    const algorithm = algorithms[digits.length]
+    if (algorithm && digits.toLowerCase() !== createHash(algorithm).update(text).digest('hex'))
       throw place.wrong(`has "${id}", which looks like a ${algorithm} hash, but it is not the one of its document`)
     documents.set(id, text)
   }

@@ -1,3 +1,4 @@
+import { keysOf } from '../util/json.ts'
 import { hexOfUuid, uuidOfHex } from '../util/ids.ts'
 import type { FilePlace } from './files/file.ts'
 
@@ -34,9 +35,7 @@ export function nounOf(kind: IdKind): string {
   return noun.replace(/^(api|mcp)\b/, (letters) => letters.toUpperCase())
 }
 
-const kindsByPrefix = new Map<string, IdKind>(
-  (Object.keys(idPrefixes) as IdKind[]).map((kind) => [idPrefixes[kind], kind]),
-)
+const kindsByPrefix = new Map<string, IdKind>(keysOf(idPrefixes).map((kind) => [idPrefixes[kind], kind]))
 
 /** Kinds whose ids are one UUID. */
 export type UuidKind = Exclude<IdKind, 'Step' | 'File'>

@@ -1,5 +1,5 @@
 import { faultOfSchema } from '../util/json-schema.ts'
-import { isJsonObject, storableText, type Json, type JsonObject } from '../util/json.ts'
+import { isJsonObject, keysOf, storableText, type Json, type JsonObject } from '../util/json.ts'
 import { badUserInput } from './errors.ts'
 import { encodeId, type UuidKind } from './ids.ts'
 
@@ -39,8 +39,7 @@ export function mergeFields<Settings extends object, Input extends object, Key e
     if (key in defaults) return defaults[key]
     throw badUserInput(place, 'Must not be null. Omit it to keep the current value.')
   }
-  const keys = Object.keys(checks) as Key[]
-  return Object.fromEntries(keys.map((key) => [key, merge(key)])) as Pick<Settings, Key>
+  return Object.fromEntries(keysOf(checks).map((key) => [key, merge(key)])) as Pick<Settings, Key>
 }
 
 /** For a value of which GraphQL has already checked everything. */
@@ -164,7 +163,8 @@ export function checkedSchema(field: string, value: Json): Json {
 
 /** A JSON Schema for objects, which the parameters of tools must be. */
 export function checkedObjectSchema(field: string, value: Json): JsonObject {
-  const schema = checkedSchema(field, checkedObject(field, value)) as JsonObject
+  const schema = checkedObject(field, value)
+  checkedSchema(field, schema)
   if (schema.type !== 'object') {
     const type = schema.type === undefined ? 'no type' : `type ${JSON.stringify(schema.type)}`
     throw badUserInput(field, `Its top level is ${type}. Expected a JSON Schema with "type": "object".`)

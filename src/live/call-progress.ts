@@ -1,3 +1,4 @@
+import { keepNewest } from '../util/keep-newest.ts'
 import type { ToolCallProgress } from '../domain/tools/tool-call.ts'
 
 /** More runs than any process drives. Those of processes that died are forgotten when there are more. */
@@ -18,6 +19,6 @@ export class CallProgress {
     else calls.delete(callId)
     this.#runs.delete(runId)
     if (calls.size > 0) this.#runs.set(runId, calls)
-    if (this.#runs.size > maxRuns) this.#runs.delete(this.#runs.keys().next().value!)
+    keepNewest(this.#runs, maxRuns)
   }
 }

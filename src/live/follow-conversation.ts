@@ -129,10 +129,13 @@ class ConversationFollower extends PulledIterator<ConversationEvent> {
       this.#mayHaveChanged = false
       return this.#look()
     }
-    const taken = this.#run?.follower.take() ?? 'wait'
+    if (!this.#run) return 'wait'
+    const { follower } = this.#run
+    const taken = follower.take()
     if (taken === 'wait' || taken instanceof Promise) return taken
-    if (taken !== 'end') return this.#missesEntries(taken) ? this.#reload(taken) : this.#pass(taken)
-    this.#cursor = this.#run!.follower.cursor
+    if (taken !== 'end')
+      return this.#missesEntries(taken, follower) ? this.#reload(taken, follower) : this.#pass(taken, follower)
+    this.#cursor = follower.cursor
     this.#leaveRun()
     return this.#takeAny()
   }
@@ -142,23 +145,23 @@ class ConversationFollower extends PulledIterator<ConversationEvent> {
     return queue === this.#queue && (this.#run !== undefined || tip === this.#tip)
   }
 
-  #pass(taken: RunEvent): RunEvent {
-    this.#cursor = this.#run!.follower.cursor
+  #pass(taken: RunEvent, follower: RunFollower): RunEvent {
+    this.#cursor = follower.cursor
     // A retry may add entries later in the stream, so the follower leaves a run whenever it ends.
     if (endsRun(taken)) this.#leaveRun()
     return withQueue(taken, this.#queue)
   }
 
   /** Whether entries before this event were deleted that the reader has not loaded since they were stored. */
-  #missesEntries(taken: RunEvent): boolean {
-    return this.#run!.follower.takeGap() && !(this.#reloadedAt && taken.at < this.#reloadedAt)
+  #missesEntries(taken: RunEvent, follower: RunFollower): boolean {
+    return follower.takeGap() && !(this.#reloadedAt && taken.at < this.#reloadedAt)
   }
 
-  async #reload(taken: RunEvent): Promise<void> {
+  async #reload(taken: RunEvent, follower: RunFollower): Promise<void> {
     const at = (this.#reloadedAt = this.#context.clock.now())
     const lastSharedMessageId = await this.read(() => findLastMessageBefore(this.#context.db, taken.runId))
     if (this.closed) return
-    this.#ready.push({ type: 'branch', cursor: this.#encode(), at, lastSharedMessageId }, this.#pass(taken))
+    this.#ready.push({ type: 'branch', cursor: this.#encode(), at, lastSharedMessageId }, this.#pass(taken, follower))
   }
 
   async #look(): Promise<void> {

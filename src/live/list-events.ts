@@ -26,6 +26,6 @@ export async function listEvents(
     }
     // Each checkpoint has at least one entry.
     if (entries.length < checkpoints || listed.length >= limit) return listed.slice(0, limit)
-    last = entries.at(-1)!.seq
+    last = entries.at(-1)?.seq ?? last
   }
 }

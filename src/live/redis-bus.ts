@@ -1,10 +1,8 @@
 import { onAbort } from '../util/abort.ts'
 import { errorMessage } from '../util/error-message.ts'
-import type { Log } from '../util/log.ts'
 import { loadOptional, MissingPackageError } from '../util/optional-package.ts'
 import { StartError } from '../util/start-error.ts'
-import type { Bus, BusReceiver } from './bus.ts'
-import { KeptConnection } from './kept-connection.ts'
+import { KeptBus, type BusConnection, type BusHandlers, type KeptBusOptions } from './kept-bus.ts'
 
 /** Redis has no such limit. Shorter payloads don't delay the others. */
 const payloadLimit = 32_000
@@ -21,13 +19,6 @@ interface Client {
   destroy(): void
 }
 
-interface Connection {
-  readonly client: Client
-  /** Breaks it, and tells why. */
-  lose(error: Error): void
-  close(): Promise<void>
-}
-
 /**
  * A bus over PUBLISH and SUBSCRIBE on one connection. Redis keeps nothing: it is needed only for text that is being
  * written. `scope` separates installations that share one Redis.
@@ -35,49 +26,15 @@ interface Connection {
 export async function createRedisBus({
   redisUrl,
   scope,
-  address,
-  log,
-}: {
-  readonly redisUrl: string
-  readonly scope: string
-  readonly address: string
-  readonly log: Log
-}): Promise<Bus> {
+  ...options
+}: Pick<KeptBusOptions, 'address' | 'log'> & { readonly redisUrl: string; readonly scope: string }): Promise<KeptBus> {
   const createClient = await prepareClients(redisUrl)
-  const channelOf = (to: string | undefined) => `holdpoint ${scope} ${to ?? 'all'}`
-  let receiver: BusReceiver | undefined
-  const connection = new KeptConnection({
-    open: (onLost, signal) =>
-      openConnection(createClient(), [channelOf(undefined), channelOf(address)], {
-        onPayload: (payload) => receiver?.receive(payload),
-        onLost,
-        signal,
-      }),
-    onOpened: () => receiver?.connected(),
-    log,
-  })
-
-  return {
-    address,
+  return new KeptBus({
+    ...options,
     payloadLimit,
-    isConnected: () => connection.current !== undefined,
-    async open(opened) {
-      receiver = opened
-      await connection.open()
-    },
-    async send(packets) {
-      const client = connection.current?.client
-      if (!client) throw new Error('There is no connection to Redis.')
-      // Written together, because they are queued in the same tick.
-      await Promise.all(packets.map(({ to, payload }) => client.publish(channelOf(to), payload))).catch(
-        (error: unknown) => {
-          connection.current?.lose(error as Error)
-          throw error
-        },
-      )
-    },
-    close: () => connection.close(),
-  }
+    channelOf: (to) => `holdpoint ${scope} ${to ?? 'all'}`,
+    connect: (channels, handlers) => openConnection(createClient(), channels, handlers),
+  })
 }
 
 /** Loads the package only if it is needed. Throws a StartError if it is not installed or the address cannot be used. */
@@ -101,18 +58,11 @@ async function prepareClients(url: string): Promise<() => Client> {
   }
 }
 
-/**
- * `onLost` is called once, unless the connection was closed on purpose or could not be opened. `signal` breaks off the
- * opening.
- */
 async function openConnection(
   client: Client,
   channels: string[],
-  {
-    signal,
-    ...handlers
-  }: { onPayload(payload: string): void; onLost(error: Error): void; readonly signal: AbortSignal },
-): Promise<Connection> {
+  { signal, ...handlers }: BusHandlers,
+): Promise<BusConnection> {
   let state: 'opening' | 'open' | 'over' = 'opening'
   let failure: Error | undefined
   // Opening it must be answered in time too.
@@ -155,8 +105,15 @@ async function openConnection(
   isWaiting = false
   state = 'open'
   return {
-    client,
-    lose,
+    async send(packets) {
+      try {
+        // Written together, because they are queued in the same tick.
+        await Promise.all(packets.map(({ channel, payload }) => client.publish(channel, payload)))
+      } catch (error) {
+        lose(error as Error)
+        throw error
+      }
+    },
     async close() {
       if (state !== 'over') end()
     },

@@ -141,8 +141,9 @@ export class Relay {
   }
 
   #introduce(topic: string, kind: TopicKind): void {
+    const followed = this.#followed.get(topic)
     if (kind === 'news') this.#watch(topic)
-    else if (!this.#hub.isDrivenHere(topic)) this.#ask(topic, this.#followed.get(topic)!)
+    else if (followed && !this.#hub.isDrivenHere(topic)) this.#ask(topic, followed)
   }
 
   #watch(topic: string): void {

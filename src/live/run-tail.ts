@@ -1,3 +1,4 @@
+import { keepNewest } from '../util/keep-newest.ts'
 import type { Checkpoint } from '../domain/runs/draft.ts'
 import type { RunEvent } from '../domain/runs/run-event.ts'
 import { hasEnded } from '../domain/runs/run.ts'
@@ -72,7 +73,7 @@ export class RunTail {
     const { lastSeq } = this
     const fresh = events.filter(({ seq }) => seq > lastSeq)
     if (fresh.length === 0) return false
-    if (fresh[0]!.seq !== lastSeq + 1) this.#events = []
+    if (fresh[0]?.seq !== lastSeq + 1) this.#events = []
     this.#events.push(...fresh)
     this.#events.splice(0, this.#events.length - keptEntries)
     return true
@@ -128,7 +129,7 @@ export class RunTail {
     if (known) return known
     const made = make()
     this.#deltas.set(place, made)
-    if (this.#deltas.size > keptDeltas) this.#deltas.delete(this.#deltas.keys().next().value!)
+    keepNewest(this.#deltas, keptDeltas)
     return made
   }
 }

@@ -134,7 +134,7 @@ export class WaitingCalls {
       const page = await listWaitingCallsPage(this.#context.db, this, { after, limit: pageSize })
       for (const call of page) found.set(call.id, call)
       if (page.length < pageSize) break
-      after = page.at(-1)!.id
+      after = page.at(-1)?.id
     }
     this.#replace([...this.#calls.values()], found)
     this.#succeeded = reading

@@ -81,10 +81,11 @@ class InboxWatcher extends PulledIterator<InboxEvent> {
     if (event) return event
     if (this.#unlisted.length > 0) return this.#loadUnlisted()
     if (!this.#subscription.isReady()) return 'wait'
-    const changes = this.#version === undefined ? undefined : this.#waiting.changesAfter(this.#version, loadedAtOnce)
-    if (!changes) return this.#loadSnapshot()
+    const version = this.#version
+    const changes = version === undefined ? undefined : this.#waiting.changesAfter(version, loadedAtOnce)
+    if (version === undefined || !changes) return this.#loadSnapshot()
     if (changes.length === 0) return 'wait'
-    this.#version! += changes.length
+    this.#version = version + changes.length
     return this.#loadChanges(changes.filter(({ call }) => this.#isShown(call)))
   }
 

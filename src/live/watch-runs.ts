@@ -211,7 +211,7 @@ class RunWatcher extends PulledIterator<Run> {
     )
     // Keeps the newer catch-up if this one was started over during the read.
     if (this.#catchUp === page) {
-      this.#catchUp = runs.length < pageSize ? undefined : { since: page.since, after: runs.at(-1)!.id }
+      this.#catchUp = runs.length < pageSize ? undefined : { since: page.since, after: runs.at(-1)?.id }
     }
     this.#push(runs)
   }

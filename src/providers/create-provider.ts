@@ -10,7 +10,7 @@ import { createOpenAIChat } from './openai/openai-chat.ts'
 import { createOpenAIResponses } from './openai/openai-responses.ts'
 import type { Provider } from './provider.ts'
 import type { ModelPart, ModelRequest } from '../domain/models/model-request.ts'
-import { abortable } from '../util/abort.ts'
+import { Turns } from '../util/turns.ts'
 
 /** One function per wire format. A new format is added here, and to the adapters of the providers file. */
 const create = {
@@ -44,37 +44,17 @@ export function createProvider(endpoint: NamedEndpoint): Provider {
 }
 
 /** Limits how many requests a provider handles at a time. Other requests wait in order of arrival. */
-function limitConcurrency(provider: Provider, most: number): Provider {
-  let running = 0
-  const waiting: (() => void)[] = []
-
-  const next = () => {
-    const start = running < most ? waiting.shift() : undefined
-    if (!start) return
-    running += 1
-    start()
-  }
-
+function limitConcurrency(provider: Provider, max: number): Provider {
+  const turns = new Turns({ max })
   async function* stream(request: ModelRequest, signal: AbortSignal): AsyncGenerator<ModelPart, void> {
-    const { promise, resolve } = Promise.withResolvers<void>()
-    let started = false
-    const start = () => {
-      started = true
-      resolve()
-    }
-    waiting.push(start)
-    next()
+    const end = await turns.take(provider.name, signal).catch(() => undefined)
+    // Aborted while it waited.
+    if (!end) return
     try {
-      await abortable(promise, signal)
       yield* provider.stream(request, signal)
-    } catch (error) {
-      if (!signal.aborted) throw error
     } finally {
-      if (started) running -= 1
-      else waiting.splice(waiting.indexOf(start), 1)
-      next()
+      end()
     }
   }
-
   return { ...provider, stream }
 }

@@ -1,51 +1,38 @@
 import type { ModelPart } from '../domain/models/model-request.ts'
-import type { RunError, RunErrorType } from '../domain/runs/run.ts'
+import type { RunErrorType } from '../domain/runs/run.ts'
 import { cutText, isJsonObject, storableText } from '../util/json.ts'
 import { MissingPackageError } from '../util/optional-package.ts'
 import { ResponseTooLargeError } from './response-limits.ts'
 
 export type Failure = Extract<ModelPart, { type: 'failure' }>
 
-type Kind =
-  | 'context'
-  | 'authentication'
-  | 'credit'
-  | 'rate limit'
-  | 'timeout'
-  | 'unknown model'
-  | 'bad request'
-  | 'overload'
-  | 'connection'
-  | 'server'
+/** A failure after which the same request may succeed. */
+function passing(type: RunErrorType, message: string) {
+  return { type, message, retryable: true }
+}
+
+function lasting(type: RunErrorType, message: string) {
+  return { type, message, retryable: false }
+}
 
 /** How each kind of failure is reported. */
-export const failures: Record<
-  Kind,
-  { readonly type: RunErrorType; readonly message: string; readonly retryable: boolean }
-> = {
-  context: { type: 'LLM_CONTEXT_WINDOW', message: 'The context is too long for the model.', retryable: false },
-  authentication: { type: 'LLM_AUTHENTICATION', message: 'The model provider refused the key.', retryable: false },
-  credit: {
-    type: 'LLM_RATE_LIMIT',
-    message: 'The account at the model provider has no credit left.',
-    retryable: false,
-  },
-  'rate limit': {
-    type: 'LLM_RATE_LIMIT',
-    message: 'The model provider is receiving too many requests.',
-    retryable: true,
-  },
-  timeout: { type: 'LLM_TIMEOUT', message: 'The model did not answer in time.', retryable: true },
-  'unknown model': {
-    type: 'LLM_BAD_REQUEST',
-    message: 'The model provider does not know the model, at least not at this address.',
-    retryable: false,
-  },
-  'bad request': { type: 'LLM_BAD_REQUEST', message: 'The model provider refused the request.', retryable: false },
-  overload: { type: 'LLM_ERROR', message: 'The model provider is overloaded.', retryable: true },
-  connection: { type: 'LLM_ERROR', message: 'The connection to the model provider failed.', retryable: true },
-  server: { type: 'LLM_ERROR', message: 'The model provider failed.', retryable: true },
+export const failures = {
+  context: lasting('LLM_CONTEXT_WINDOW', 'The context is too long for the model.'),
+  authentication: lasting('LLM_AUTHENTICATION', 'The model provider refused the key.'),
+  credit: lasting('LLM_RATE_LIMIT', 'The account at the model provider has no credit left.'),
+  'rate limit': passing('LLM_RATE_LIMIT', 'The model provider is receiving too many requests.'),
+  timeout: passing('LLM_TIMEOUT', 'The model did not answer in time.'),
+  'unknown model': lasting(
+    'LLM_BAD_REQUEST',
+    'The model provider does not know the model, at least not at this address.',
+  ),
+  'bad request': lasting('LLM_BAD_REQUEST', 'The model provider refused the request.'),
+  overload: passing('LLM_ERROR', 'The model provider is overloaded.'),
+  connection: passing('LLM_ERROR', 'The connection to the model provider failed.'),
+  server: passing('LLM_ERROR', 'The model provider failed.'),
 }
+
+type Kind = keyof typeof failures
 
 /** A piece of an answer that belongs to no item. */
 export class UnfitPieceError extends Error {}
@@ -77,11 +64,9 @@ export function unusable(message: string, detail: string | null, { retryable = t
   return {
     type: 'failure',
     stopReason: 'INVALID_LLM_RESPONSE',
-    error: { ...unusableError, message, detail, retryable },
+    error: { type: 'LLM_ERROR', message, detail, retryable },
   }
 }
-
-const unusableError = { type: 'LLM_ERROR' } satisfies Partial<RunError>
 
 export function missingKey(missing: string, handle: string): Failure {
   const message = `${missing}, so ${handle} cannot be reached.`
@@ -97,9 +82,9 @@ interface Facts {
 
 /** OpenAI's errors are `{ code, type, message }`; Anthropic's have that inside `error`. Either may have a status. */
 function factsOf(error: unknown): Facts {
-  const thrown = typeof error === 'object' && error !== null ? (error as Record<string, unknown>) : {}
+  const thrown = isJsonObject(error) ? error : {}
   const body = isJsonObject(thrown['error']) ? thrown['error'] : thrown
-  const inner = isJsonObject(body['error']) ? (body['error'] as Record<string, unknown>) : body
+  const inner = isJsonObject(body['error']) ? body['error'] : body
   const text = (value: unknown) => (typeof value === 'string' ? value : '')
   return {
     status: typeof thrown['status'] === 'number' ? thrown['status'] : undefined,

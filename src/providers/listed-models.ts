@@ -41,7 +41,7 @@ export class ListedModels {
 
   async #askOnce(provider: Provider): Promise<void> {
     try {
-      const names = await provider.listModels!(AbortSignal.timeout(timeoutMs))
+      const names = (await provider.listModels?.(AbortSignal.timeout(timeoutMs))) ?? []
       const models = names.flatMap((name) => provider.find?.(`${provider.name}/${name}`) ?? [])
       this.#listings.set(provider, { models, askAgainAt: Date.now() + freshMs })
     } catch {

@@ -5,47 +5,34 @@ import { geminiVersion } from './gemini/gemini-model.ts'
 import { isOpenaiModel, isReasoningModel } from './openai/openai-model.ts'
 import type { ProviderModel } from './provider.ts'
 
-/** The largest request of each model in tokens, newest first: the context window minus the longest answer. */
-const openaiModels: Readonly<Record<string, number>> = {
-  'gpt-6.1-sol': 922_000,
-  'gpt-6-astra': 922_000,
-  'gpt-6-luna': 922_000,
-  'gpt-5.6-sol': 922_000,
-  'gpt-5.6-terra': 922_000,
-  'gpt-5.6-luna': 922_000,
-  'gpt-5.5': 922_000,
-  'gpt-5.4': 922_000,
-  'gpt-5.4-mini': 272_000,
-  'gpt-5.4-nano': 272_000,
-  'gpt-5.2': 272_000,
-  'gpt-5.1': 272_000,
-  'gpt-5': 272_000,
-  'gpt-5-mini': 272_000,
-  'gpt-5-nano': 272_000,
-  'gpt-4.1': 1_047_576,
-  'gpt-4.1-mini': 1_047_576,
-  'gpt-4.1-nano': 1_047_576,
-  'gpt-4o': 128_000,
-  'gpt-4o-mini': 128_000,
-  o3: 200_000,
-  'o4-mini': 200_000,
+/**
+ * The largest request of each model in tokens: the context window minus the longest answer. Each line has a size and
+ * the models that have it. The newest come first.
+ */
+function windowsOf(sizes: readonly (readonly [tokens: number, ...names: string[]])[]): ReadonlyMap<string, number> {
+  return new Map(sizes.flatMap(([tokens, ...names]) => names.map((name) => [name, tokens] as const)))
 }
 
-const anthropicModels: Readonly<Record<string, number>> = {
-  'claude-fable-5-2': 1_000_000,
-  'claude-opus-5-5': 1_000_000,
-  'claude-sonnet-5-5': 1_000_000,
-  'claude-haiku-5-5': 1_000_000,
-  'claude-opus-5': 1_000_000,
-  'claude-sonnet-5': 1_000_000,
-  'claude-opus-4-8': 1_000_000,
-  'claude-opus-4-7': 1_000_000,
-  'claude-opus-4-6': 1_000_000,
-  'claude-sonnet-4-6': 1_000_000,
-  'claude-opus-4-5': 200_000,
-  'claude-sonnet-4-5': 200_000,
-  'claude-haiku-4-5': 200_000,
-}
+const openaiModels = windowsOf([
+  [922_000, 'gpt-6.1-sol', 'gpt-6-astra', 'gpt-6-luna', 'gpt-5.6-sol', 'gpt-5.6-terra', 'gpt-5.6-luna'],
+  [922_000, 'gpt-5.5', 'gpt-5.4'],
+  [272_000, 'gpt-5.4-mini', 'gpt-5.4-nano', 'gpt-5.2', 'gpt-5.1', 'gpt-5', 'gpt-5-mini', 'gpt-5-nano'],
+  [1_047_576, 'gpt-4.1', 'gpt-4.1-mini', 'gpt-4.1-nano'],
+  [128_000, 'gpt-4o', 'gpt-4o-mini'],
+  [200_000, 'o3', 'o4-mini'],
+])
+
+const anthropicModels = windowsOf([
+  [1_000_000, 'claude-fable-5-2', 'claude-opus-5-5', 'claude-sonnet-5-5', 'claude-haiku-5-5'],
+  [1_000_000, 'claude-opus-5', 'claude-sonnet-5'],
+  [1_000_000, 'claude-opus-4-8', 'claude-opus-4-7', 'claude-opus-4-6', 'claude-sonnet-4-6'],
+  [200_000, 'claude-opus-4-5', 'claude-sonnet-4-5', 'claude-haiku-4-5'],
+])
+
+const geminiModels = windowsOf([
+  [1_048_576, 'gemini-3-pro-preview', 'gemini-3-flash-preview'],
+  [1_048_576, 'gemini-2.5-pro', 'gemini-2.5-flash', 'gemini-2.5-flash-lite'],
+])
 
 /** Models of a provider that are known without asking it. If a window here is wrong, set it on the agent. */
 export interface KnownModels {
@@ -54,18 +41,10 @@ export interface KnownModels {
   find(handle: string): ProviderModel | undefined
 }
 
-const geminiModels: Readonly<Record<string, number>> = {
-  'gemini-3-pro-preview': 1_048_576,
-  'gemini-3-flash-preview': 1_048_576,
-  'gemini-2.5-pro': 1_048_576,
-  'gemini-2.5-flash': 1_048_576,
-  'gemini-2.5-flash-lite': 1_048_576,
-}
-
 export interface ModelFamily {
   /** Whether models with a known window are listed. */
   readonly lists?: boolean
-  readonly windows: Readonly<Record<string, number>>
+  readonly windows: ReadonlyMap<string, number>
   readonly fallbackWindow: number
   readonly capabilitiesOf: (name: string) => readonly ModelCapability[]
   /** Whether a name tells nothing about the model. */
@@ -117,12 +96,12 @@ export function knownModels(
   const model = (name: string): ProviderModel => ({
     handle: `${provider}/${name}`,
     provider,
-    contextWindow: own.get(name) ?? windows[name] ?? windows[familyName(name)] ?? fallbackWindow,
+    contextWindow: own.get(name) ?? windows.get(name) ?? windows.get(familyName(name)) ?? fallbackWindow,
     capabilities: capabilitiesOf(name),
     isGuess: isUnknown(name),
   })
   return {
-    list: (own.size > 0 ? [...own.keys()] : lists ? Object.keys(windows) : []).map(model),
+    list: (own.size > 0 ? [...own.keys()] : lists ? [...windows.keys()] : []).map(model),
     find(handle) {
       const name = modelName(handle)
       if (!handle.startsWith(`${provider}/`) || !/^[\w./:@-]{1,200}$/.test(name)) return undefined

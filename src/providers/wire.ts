@@ -82,6 +82,29 @@ class WireExchange {
   }
 }
 
+/**
+ * Turns of two roles, which alternate, as some formats require. They begin and end with the user. Messages without
+ * content are left out.
+ */
+export function alternatingTurns<Part>(
+  messages: readonly ModelMessage[],
+  partsOf: (message: ModelMessage) => readonly Part[],
+  textPart: (text: string) => Part,
+): { readonly isUser: boolean; readonly parts: Part[] }[] {
+  const turns: { readonly isUser: boolean; readonly parts: Part[] }[] = []
+  for (const message of messages) {
+    const isUser = message.role !== 'assistant'
+    const parts = partsOf(message)
+    const last = turns.at(-1)
+    if (parts.length === 0) continue
+    if (last?.isUser === isUser) last.parts.push(...parts)
+    else turns.push({ isUser, parts: [...parts] })
+  }
+  if (!turns[0]?.isUser) turns.unshift({ isUser: true, parts: [textPart('(The conversation goes on.)')] })
+  if (!turns.at(-1)?.isUser) turns.push({ isUser: true, parts: [textPart('Go on.')] })
+  return turns
+}
+
 function isSame<Item>(items: readonly Item[], others: readonly Item[]): boolean {
   return items.every((item, place) => item === others[place])
 }

@@ -1,25 +1,20 @@
 import { ClientError, statusOf, toClientError } from '../graphql/errors.ts'
 import { withLogIds } from '../util/log-context.ts'
-import type { Log } from '../util/log.ts'
 import { parseTraceparent, withTrace } from '../util/trace-context.ts'
-import type { Origins } from './access/origin.ts'
 import type { Answer } from './answer.ts'
 import type { Fetch } from './handlers.ts'
-import type { ServerContext } from './access/authentication.ts'
 import { securityHeaders } from './pages/pages.ts'
 import { isStream } from './streams/event-streams.ts'
 import { requestIdOf } from './request-id.ts'
+import type { ServerContext, Transport } from './transport.ts'
 import type { Yoga } from './yoga.ts'
 
-interface FetchOptions<Viewer> {
-  readonly yoga: Yoga<Viewer>
-  readonly origins: Origins
-  readonly log: Log
-  readonly isClosing: () => boolean
-}
-
 /** The rules are those of requests over HTTP: keys, limits, and which pages may use the API. */
-export function createFetch<Viewer>({ yoga, origins, log, isClosing }: FetchOptions<Viewer>): Fetch {
+export function createFetch<Viewer>(
+  { origins, log }: Transport<Viewer>,
+  yoga: Yoga<Viewer>,
+  isClosing: () => boolean,
+): Fetch {
   async function respond(request: Request, answer: FetchAnswer): Promise<Response> {
     if (isClosing()) throw new ClientError('UNAVAILABLE', 'The server stops.')
     const { pathname, host } = new URL(request.url)
@@ -85,7 +80,7 @@ class FetchAnswer implements Answer {
   async send(responding: Promise<Response>, headers: Readonly<Record<string, string>>): Promise<Response> {
     const given = await Promise.race([responding, this.#cut.promise]).catch((error: unknown) => {
       responding.then(({ body }) => body && this.#pass(body).cancel()).catch(() => undefined)
-      if (error === this.#error) return responseOf(this.#error as ClientError)
+      if (this.#error && error === this.#error) return responseOf(this.#error)
       throw error
     })
     for (const [name, value] of Object.entries(headers)) given.headers.set(name, value)

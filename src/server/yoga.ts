@@ -2,10 +2,8 @@ import { GraphQLError, type GraphQLSchema } from 'graphql'
 import { createYoga, type YogaServerInstance } from 'graphql-yoga'
 
 import { toClientError } from '../graphql/errors.ts'
-import type { Log } from '../util/log.ts'
 import type { Answer } from './answer.ts'
-import { useAuthentication, type ClientOf, type Identify, type ServerContext } from './access/authentication.ts'
-import type { ClientLimits } from './limits/client-limits.ts'
+import { useAuthentication } from './access/authentication.ts'
 import { useOpenSdl } from './access/open-sdl.ts'
 import { useDocumentCache } from './limits/document-cache.ts'
 import {
@@ -16,32 +14,21 @@ import {
   useValueCount,
 } from './limits/request-rules.ts'
 import { useEventStreams } from './streams/event-streams.ts'
-import { documentLimits, tooLarge, useExecutionTimeout, type Limits } from './limits/limits.ts'
+import { documentLimits, tooLarge, useExecutionTimeout } from './limits/limits.ts'
 import { useOperationCheck } from './limits/operation-check.ts'
-import type { KeyWatch } from './access/key-watch.ts'
 import { useOperationSpans, type OperationObserver } from './operation-spans.ts'
 import { useMultipartSubscriptions } from './streams/multipart.ts'
-import type { SharedExecution } from './streams/shared-execution.ts'
-import type { TrustedDocuments } from './limits/trusted-documents.ts'
+import type { ServerContext, Transport } from './transport.ts'
 
 export type Yoga<Viewer> = YogaServerInstance<ServerContext<Viewer>, object>
 
-interface YogaOptions<Viewer> {
+interface YogaOptions<Viewer> extends Transport<Viewer> {
   readonly schema: GraphQLSchema
   /** The schema of a subgraph, if anybody may read it. */
   readonly openSdl?: string | undefined
-  readonly identify: Identify<Viewer>
-  readonly clients: ClientLimits
-  readonly clientOf: ClientOf<Viewer>
   readonly createContext: (viewer: Viewer) => object
-  readonly log: Log
-  readonly limits: Limits
   /** The open answers that are event streams. */
   readonly eventStreams: Set<Answer>
-  readonly sharedExecution: SharedExecution
-  readonly keyWatch: KeyWatch
-  /** Undefined if clients may send any document. */
-  readonly trustedDocuments: TrustedDocuments | undefined
   /** Undefined if operations have no spans. */
   readonly observeOperation?: OperationObserver | undefined
 }

@@ -154,5 +154,5 @@ function nameIn(disposition: string | null): string | null {
   // Node reads headers as Latin-1.
   const bytes = Buffer.from(quoted ?? bare ?? '', 'latin1')
   const name = encoded === undefined ? (decodeUtf8(bytes) ?? bytes.toString('latin1')) : unescape(encoded)
-  return name.split(/[/\\]/).at(-1)!.trim() || null
+  return name.split(/[/\\]/).at(-1)?.trim() || null
 }

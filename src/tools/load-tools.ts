@@ -7,7 +7,7 @@ import { checkedToolName, shown } from '../domain/input.ts'
 import { mergeTool, unsetTool } from '../domain/tools/tool-input.ts'
 import { errorMessage } from '../util/error-message.ts'
 import { judged } from '../util/json-schema.ts'
-import { isJsonObject, storableJson } from '../util/json.ts'
+import { isJsonObject, keysOf, storableJson } from '../util/json.ts'
 import { nearest } from '../util/nearest.ts'
 import { StartError } from '../util/start-error.ts'
 import { defineTool, type ToolDefinition } from './registry.ts'
@@ -141,8 +141,8 @@ function checkedTool({ value, place, label }: Found): ToolDefinition {
   const subject = typeof tool.name === 'string' ? `The tool ${tool.name}${place}` : label
   const wrong = (problem: string) => new StartError(`${subject} cannot be registered: ${problem}`)
 
-  const known = Object.keys(options) as (keyof ToolDefinition)[]
-  const unknown = Object.keys(tool).find((key) => !(known as readonly string[]).includes(key))
+  const known = keysOf(options)
+  const unknown = Object.keys(tool).find((key) => !Object.hasOwn(options, key))
   if (unknown !== undefined)
     throw wrong(`there is no option "${unknown}". The nearest one is "${nearest(unknown, known)}".`)
   for (const name of known) {

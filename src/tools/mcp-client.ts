@@ -203,7 +203,7 @@ export class McpClient {
 function toProgress({ progress, total, message }: Progress): ToolCallProgress {
   return {
     progress,
-    total: Number.isFinite(total) ? total! : null,
+    total: total !== undefined && Number.isFinite(total) ? total : null,
     message: message === undefined ? null : cutText(storableText(message), 500),
   }
 }
@@ -258,5 +258,10 @@ function ofBase64(base64: string, mediaType: string, name: string | null): Retur
 
 /** The last part of the path in a resource's address. */
 function nameOf(uri: string): string | null {
-  return uri.split(/[?#]/)[0]!.split('/').at(-1) || null
+  return (
+    uri
+      .replace(/[?#].*/s, '')
+      .split('/')
+      .at(-1) || null
+  )
 }

@@ -76,7 +76,7 @@ export function contentOfValue(
 ): { readonly content: readonly ReturnedPart[]; readonly json?: Json } | undefined {
   if (!isJsonObject(value) || !Array.isArray(value['content'])) return undefined
   if (Object.keys(value).some((key) => key !== 'content' && key !== 'json')) return undefined
-  const content = value['content'] as unknown[]
+  const content: unknown[] = value['content']
   if (!content.every(isPart) || content.every((part) => 'text' in part)) return undefined
   for (const part of content) if (!('text' in part)) checkUrl(part)
   return { content, ...(value['json'] !== undefined && { json: value['json'] }) }
@@ -87,7 +87,7 @@ function isPart(part: unknown): part is { readonly text: string } | UrlPart {
   const { name, ...rest } = part
   const [key, ...others] = Object.keys(rest)
   if (others.length > 0 || (name !== undefined && typeof name !== 'string')) return false
-  return ['text', 'imageUrl', 'documentUrl'].includes(key ?? '') && typeof rest[key!] === 'string'
+  return ['text', 'imageUrl', 'documentUrl'].includes(key ?? '') && typeof rest[key ?? ''] === 'string'
 }
 
 function checkUrl(part: UrlPart): void {

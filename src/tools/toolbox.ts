@@ -14,7 +14,7 @@ import { toolDefaults, type SealedHeaders, type Tool, type ToolOfKind } from '..
 import { findMcpServers, setMcpServerError } from '../store/tools/mcp-servers.ts'
 import type { Db } from '../store/database/schema.ts'
 import { getSigningSecret } from '../store/access/tenants.ts'
-import { isJsonObject, type Json, type JsonObject } from '../util/json.ts'
+import { isJsonObject, parseJson, type JsonObject } from '../util/json.ts'
 import { judged } from '../util/json-schema.ts'
 import { withDefaults } from '../util/schema-defaults.ts'
 import type { EmbedQuery } from '../store/memory/search-passages.ts'
@@ -247,7 +247,7 @@ export class Toolbox implements ToolAccess {
       },
       { tenantId: tool.tenantId, signal },
     )
-    const content = isContent ? contentOfValue(JSON.parse(output) as Json) : undefined
+    const content = isContent ? contentOfValue(parseJson(output)) : undefined
     return { ok, output: late ? lateText(tool) : output, ...content, stdout, stderr, truncated: printedMore }
   }
 

@@ -3,7 +3,7 @@ import { hash } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
 
 import type { Json } from './json.ts'
-import { SchemaThreads, type SchemaJob, type SchemaProblem, type SchemaVerdict } from './schema-threads.ts'
+import { createJudge, type SchemaJob, type SchemaProblem, type SchemaVerdict } from './schema-threads.ts'
 
 export type { SchemaProblem }
 
@@ -30,7 +30,7 @@ class UnjudgedError extends Error {
   }
 }
 
-/** The verdicts that a piece of synchronous work has, and what it has asked for in vain. */
+/** The verdicts that a piece of synchronous work has, and the questions that it asked and that have none yet. */
 interface Hearing {
   readonly known: Map<string, SchemaVerdict>
   readonly missing: Map<string, Question>
@@ -42,38 +42,43 @@ const verdicts = new LRUCache<string, SchemaVerdict>({
   sizeCalculation: (verdict, key) => key.length + 100 + JSON.stringify(verdict).length,
 })
 /** For schemas that were quick until now, and for all others. So no new schema holds up the calls of known tools. */
-const quickThreads = new SchemaThreads({ max: 1, maxPerOwner: 1 })
-const threads = new SchemaThreads({ max: 3, maxPerOwner: 2 })
+const judgeQuick = createJudge({ max: 1, maxPerOwner: 1 })
+const judgeAny = createJudge({ max: 3, maxPerOwner: 2 })
 const quickMs = 20
 const isQuick = new LRUCache<string, boolean>({ max: 2_000 })
 const texts = new WeakMap<object, { readonly text: string; readonly key: string }>()
 let hearing: Hearing | undefined
 
 /**
- * Does synchronous work that has no effects, and gets the verdicts that it needs. It is repeated until it needs no
+ * Does synchronous work that has no effects, and gets the verdicts that it needs: it is repeated until it needs no
  * other verdict. `owner` is whoever may have to wait if its schemas take long.
  */
 export async function judged<Result>(owner: string, work: () => Result): Promise<Result> {
   const known = new Map<string, SchemaVerdict>()
   for (;;) {
     const missing = new Map<string, Question>()
-    const outer = hearing
-    hearing = { known, missing }
-    let outcome: { readonly result: Result } | { readonly error: unknown }
-    try {
-      outcome = { result: work() }
-    } catch (error) {
-      outcome = { error }
-    } finally {
-      hearing = outer
+    const outcome = hear(work, { known, missing })
+    if (missing.size === 0) return outcome()
+    const asking = [...missing.values()].map(async (question) => {
+      known.set(question.key, await ask(owner, question))
+    })
+    await Promise.all(asking)
+  }
+}
+
+/** Does the work once. A value without a verdict counts as valid for now. Returns what gives the result, or throws. */
+function hear<Result>(work: () => Result, during: Hearing): () => Result {
+  const outer = hearing
+  hearing = during
+  try {
+    const result = work()
+    return () => result
+  } catch (error) {
+    return () => {
+      throw error
     }
-    if (missing.size === 0) {
-      if ('error' in outcome) throw outcome.error
-      return outcome.result
-    }
-    const asked = [...missing.values()]
-    const answers = await Promise.all(asked.map((question) => ask(owner, question)))
-    for (const [index, { key }] of asked.entries()) known.set(key, answers[index]!)
+  } finally {
+    hearing = outer
   }
 }
 
@@ -133,7 +138,7 @@ function verdictOn(schema: Json, value?: Json): SchemaVerdict {
 async function ask(owner: string, { key, schemaKey, schema, value }: Question): Promise<SchemaVerdict> {
   const startedAt = performance.now()
   const wasQuick = isQuick.get(schemaKey)
-  const verdict = await (wasQuick ? quickThreads : threads).judge(owner, { schema, value })
+  const verdict = await (wasQuick ? judgeQuick : judgeAny)(owner, { schema, value })
   verdicts.set(key, verdict)
   const ms = performance.now() - startedAt
   // Whoever was slow once among the quick ones stays out.

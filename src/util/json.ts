@@ -7,6 +7,21 @@ export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
+/** A value that should be a text, and is empty otherwise. */
+export function textIn(value: Json | undefined): string {
+  return typeof value === 'string' ? value : ''
+}
+
+/** `JSON.parse`, whose result is JSON. */
+export function parseJson(text: string): Json {
+  return JSON.parse(text) as Json
+}
+
+/** `Object.keys` of an object that has no other keys than its type says. */
+export function keysOf<Of extends object>(object: Of): (keyof Of)[] {
+  return Object.keys(object) as (keyof Of)[]
+}
+
 /**
  * Makes text storable in Postgres: text and jsonb refuse NUL, jsonb refuses a lone surrogate, and models and clients
  * send both. Returns the same string if there is nothing to change.
@@ -50,11 +65,12 @@ export function storableJson<T extends Json>(value: T, depth = 0): T {
     return list.every((entry, index) => entry === value[index]) ? value : (list as unknown as T)
   }
   if (isJsonObject(value)) {
-    const given = Object.entries(value)
-    const stored = given.map(([key, entry]): [string, Json] => [storableText(key), storableJson(entry, depth + 1)])
-    const isSame = stored.every(([key, entry], index) => key === given[index]![0] && entry === given[index]![1])
+    const entries = Object.entries(value).map(([key, entry]) => {
+      return { key, entry, stored: [storableText(key), storableJson(entry, depth + 1)] as const }
+    })
+    const isSame = entries.every(({ key, entry, stored }) => key === stored[0] && entry === stored[1])
     // Building an object of many keys takes ten times as long as reading it.
-    return isSame ? value : (Object.fromEntries(stored) as unknown as T)
+    return isSame ? value : (Object.fromEntries(entries.map(({ stored }) => stored)) as T & JsonObject)
   }
   return value
 }
@@ -62,7 +78,7 @@ export function storableJson<T extends Json>(value: T, depth = 0): T {
 /** The value of a JSON text, as it is stored. Undefined for text that is not JSON, or that is nested too deeply. */
 export function parseStorable(text: string): Json | undefined {
   try {
-    return storableJson(JSON.parse(text) as Json)
+    return storableJson(parseJson(text))
   } catch {
     return undefined
   }
@@ -83,7 +99,7 @@ export function canonicalJson(value: unknown): string {
     const entries = Object.keys(value)
       .filter((key) => value[key] !== undefined)
       .toSorted()
-      .map((key) => `${JSON.stringify(key)}:${canonicalJson(value[key]!)}`)
+      .map((key) => `${JSON.stringify(key)}:${canonicalJson(value[key])}`)
     return `{${entries.join(',')}}`
   }
   return JSON.stringify(value)

@@ -16,46 +16,22 @@ const maxInterim = 100
  */
 const closedRanges = {
   ipv4: [
-    '0.0.0.0/8',
-    '10.0.0.0/8',
-    '100.64.0.0/10',
-    '127.0.0.0/8',
-    '169.254.0.0/16',
-    '172.16.0.0/12',
-    '192.0.0.0/24',
-    '192.0.2.0/24',
-    '192.88.99.0/24',
-    '192.168.0.0/16',
-    '198.18.0.0/15',
-    '198.51.100.0/24',
-    '203.0.113.0/24',
-    '224.0.0.0/4',
-    '240.0.0.0/4',
+    ...['0.0.0.0/8', '10.0.0.0/8', '100.64.0.0/10', '127.0.0.0/8', '169.254.0.0/16', '172.16.0.0/12', '192.0.0.0/24'],
+    ...['192.0.2.0/24', '192.88.99.0/24', '192.168.0.0/16', '198.18.0.0/15', '198.51.100.0/24', '203.0.113.0/24'],
+    ...['224.0.0.0/4', '240.0.0.0/4'],
   ],
   // Ranges that contain an IPv4 address (translated, 6to4, Teredo) are blocked completely.
   ipv6: [
-    '::/96',
-    '::ffff:0:0:0/96',
-    '64:ff9b::/96',
-    '64:ff9b:1::/48',
-    '100::/64',
-    '2001::/23',
-    '2001:db8::/32',
-    '2002::/16',
-    '3fff::/20',
-    '5f00::/16',
-    'fc00::/7',
-    'fe80::/10',
-    'fec0::/10',
-    'ff00::/8',
+    ...['::/96', '::ffff:0:0:0/96', '64:ff9b::/96', '64:ff9b:1::/48', '100::/64', '2001::/23', '2001:db8::/32'],
+    ...['2002::/16', '3fff::/20', '5f00::/16', 'fc00::/7', 'fe80::/10', 'fec0::/10', 'ff00::/8'],
   ],
 } as const
 
 const closed = new BlockList()
 for (const family of ['ipv4', 'ipv6'] as const) {
   for (const range of closedRanges[family]) {
-    const [address, prefix] = range.split('/')
-    closed.addSubnet(address!, Number(prefix), family)
+    const [address = '', prefix] = range.split('/')
+    closed.addSubnet(address, Number(prefix), family)
   }
 }
 
@@ -109,9 +85,10 @@ export function createNetworkGuard({ allowPrivate, lookup = systemLookup }: Guar
     lookup(host, { all: true }, (error, addresses) => {
       if (error) return callback(error, '')
       const usable = addresses.filter(({ address }) => allowPrivate || isPublicAddress(address))
-      if (usable.length === 0) return callback(new PrivateAddressError(host), '')
+      const [first] = usable
+      if (!first) return callback(new PrivateAddressError(host), '')
       if (options.all) callback(null, usable)
-      else callback(null, usable[0]!.address, usable[0]!.family)
+      else callback(null, first.address, first.family)
     })
   }
   // This timeout closes unused connections. The caller decides how long a response may take.

@@ -1,3 +1,5 @@
+import { errorCode } from './start-error.ts'
+
 /** A package that only some installations have is missing. The message says what to install. */
 export class MissingPackageError extends Error {
   constructor(name: string, options: ErrorOptions) {
@@ -11,9 +13,7 @@ export async function loadOptional<Module>(name: string, load: () => Promise<Mod
   try {
     return await load()
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ERR_MODULE_NOT_FOUND') {
-      throw new MissingPackageError(name, { cause: error })
-    }
+    if (errorCode(error) === 'ERR_MODULE_NOT_FOUND') throw new MissingPackageError(name, { cause: error })
     throw error
   }
 }

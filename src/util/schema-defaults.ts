@@ -22,7 +22,8 @@ export function withDefaults(schema: Json | undefined, value: Json): Json | unde
     if (!isJsonObject(given)) return given
     const filled = defaultsOf(part).flatMap(([name, property, size]): [string, Json][] => {
       left -= 1
-      if (Object.hasOwn(given, name)) return [[name, fill(property, given[name]!)]]
+      const own = Object.hasOwn(given, name) ? given[name] : undefined
+      if (own !== undefined) return [[name, fill(property, own)]]
       left -= size
       return left < 0 || property['default'] === undefined ? [] : [[name, property['default']]]
     })

@@ -10,7 +10,7 @@ import { LRUCache } from 'lru-cache'
 import type * as Re2jsPackage from 're2js'
 
 import { errorMessage } from './error-message.ts'
-import { isJsonObject, type Json } from './json.ts'
+import { isJsonObject, parseJson, type Json } from './json.ts'
 import type { SchemaJob, SchemaProblem, SchemaVerdict } from './schema-threads.ts'
 
 /** A thread that compiles and evaluates one schema after another. Whoever started it ends it if one takes too long. */
@@ -27,8 +27,8 @@ const compiled = new LRUCache<string, Compiled>({
 })
 const { latest, draft7 } = loadValidators()
 
-parentPort!.on('message', (job: SchemaJob) => parentPort!.postMessage(judge(job)))
-parentPort!.postMessage({ ready: threadId() })
+parentPort?.on('message', (job: SchemaJob) => parentPort?.postMessage(judge(job)))
+parentPort?.postMessage({ ready: threadId() })
 
 /** Both use the same options. */
 function loadValidators(): { readonly latest: Ajv; readonly draft7: Ajv } {
@@ -55,7 +55,7 @@ function loadValidators(): { readonly latest: Ajv; readonly draft7: Ajv } {
 }
 
 function judge({ schema, value }: SchemaJob): SchemaVerdict {
-  const validate = compiled.get(schema) ?? compile(JSON.parse(schema) as Json)
+  const validate = compiled.get(schema) ?? compile(parseJson(schema))
   compiled.set(schema, validate)
   if (typeof validate !== 'function') return validate
   if (value === undefined) return { problems: [] }
@@ -74,8 +74,9 @@ function compile(schema: Json): Compiled {
   const subject = withOwnIdentity(schema)
   try {
     if (hasAsync(subject)) return invalid('must not have $async')
-    if (ajv.validateSchema(subject) !== true) return { invalid: problemsOf(ajv.errors)[0]! }
-    return ajv.compile<Json>(subject)
+    const isValid = ajv.validateSchema(subject) === true
+    const [problem] = isValid ? [] : problemsOf(ajv.errors)
+    return problem ? { invalid: problem } : ajv.compile<Json>(subject)
   } catch (error) {
     // An unknown $ref, an invalid regular expression, or nesting that overflows the stack.
     return invalid(errorMessage(error).slice(0, maxMessage))

@@ -2,6 +2,8 @@ import { readFileSync } from 'node:fs'
 import { extname } from 'node:path'
 import { Worker } from 'node:worker_threads'
 
+import { Turns } from './turns.ts'
+
 export interface SchemaProblem {
   /** A JSON Pointer to the invalid value. Empty for the whole value. */
   readonly path: string
@@ -31,65 +33,22 @@ const startMs = 60_000
 /** A thread that nobody has used for this long ends. */
 const idleMs = 30_000
 
-interface ThreadsOptions {
-  readonly max: number
-  /** Threads that one owner may use at a time, so that others need not wait for it. */
-  readonly maxPerOwner: number
-}
-
-/** Shared by all lanes, because a thread takes long to start. */
+/** Shared by all judges, because a thread takes long to start. */
 const idle: SchemaThread[] = []
 
-/** A lane of threads that can be stopped, and that never hold up the process or, for long, another owner. */
-export class SchemaThreads {
-  readonly #options: ThreadsOptions
-  readonly #busy: string[] = []
-  /** The jobs of each owner that wait, the owners in the order of their turns. */
-  readonly #waiting = new Map<string, (() => void)[]>()
+/** Never throws: whatever happens to the thread is a verdict about the schema. */
+export type Judge = (owner: string, job: SchemaJob) => Promise<SchemaVerdict>
 
-  constructor(options: ThreadsOptions) {
-    this.#options = options
-  }
-
-  /** Never throws: whatever happens to the thread is a verdict about the schema. */
-  async judge(owner: string, job: SchemaJob): Promise<SchemaVerdict> {
-    if (this.#hasRoom(owner)) this.#busy.push(owner)
-    else await this.#turn(owner)
-    try {
+/** Judges in threads that can be stopped, and that never hold up the process or, for long, another owner. */
+export function createJudge(limits: { readonly max: number; readonly maxPerOwner: number }): Judge {
+  const turns = new Turns(limits)
+  return (owner, job) =>
+    turns.run(owner, async () => {
       const used = idle.pop()
       const verdict = used && (await judgeIn(used, job))
       // Earlier schemas may have filled the memory, or the thread may have ended by itself.
       return verdict ?? (await judgeIn(new SchemaThread(), job)) ?? exceeded(job, `${limitMb} MB`)
-    } finally {
-      this.#busy.splice(this.#busy.indexOf(owner), 1)
-      this.#next()
-    }
-  }
-
-  #hasRoom(owner: string): boolean {
-    const own = this.#busy.filter((other) => other === owner).length
-    return this.#busy.length < this.#options.max && own < this.#options.maxPerOwner
-  }
-
-  #turn(owner: string): Promise<void> {
-    return new Promise((resolve) => {
-      const own = this.#waiting.get(owner) ?? []
-      own.push(resolve)
-      this.#waiting.set(owner, own)
     })
-  }
-
-  /** Starts a job of the owner who has not had a turn for longest and may use another thread. */
-  #next(): void {
-    for (const [owner, jobs] of this.#waiting) {
-      if (!this.#hasRoom(owner)) continue
-      const start = jobs.shift()!
-      this.#waiting.delete(owner)
-      if (jobs.length > 0) this.#waiting.set(owner, jobs)
-      this.#busy.push(owner)
-      return start()
-    }
-  }
 }
 
 /** Undefined if the thread died. */

@@ -14,16 +14,14 @@ export function createTicks(): Ticks {
       return current
     },
     passed() {
-      if (!passing) {
-        passing = Promise.withResolvers<void>()
-        setImmediate(() => {
-          const passed = passing!
-          passing = undefined
-          current += 1
-          passed.resolve()
-        })
-      }
-      return passing.promise
+      if (passing) return passing.promise
+      const { promise, resolve } = (passing = Promise.withResolvers<void>())
+      setImmediate(() => {
+        passing = undefined
+        current += 1
+        resolve()
+      })
+      return promise
     },
   }
 }

@@ -40,7 +40,7 @@ function countPiece(text: string): number {
   tokenizer ??= loadTokenizer()
   if (!longWord.test(text)) return tokenizer.countTokens(text, plainText)
   const { countTokens } = tokenizer
-  return sum(text.match(parts)!, (part) => countTokens(part, plainText))
+  return sum(text.match(parts) ?? [], (part) => countTokens(part, plainText))
 }
 
 /** One piece of how many is counted. */

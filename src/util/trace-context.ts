@@ -26,11 +26,11 @@ export interface ObservedOperation {
 /** Undefined for anything that is not a traceparent. A new trace begins then. */
 export function parseTraceparent(text: unknown): TraceContext | undefined {
   if (typeof text !== 'string') return undefined
-  const [, version, traceId, spanId, flags, rest] =
+  const [, version = 'ff', traceId = '', spanId = '', flags = '', rest] =
     /^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(-.*)?$/.exec(text.trim()) ?? []
-  if (version === undefined || version === 'ff' || (version === '00' && rest !== undefined)) return undefined
-  if (/^0+$/.test(traceId!) || /^0+$/.test(spanId!)) return undefined
-  return { traceId: traceId!, spanId: spanId!, sampled: (Number.parseInt(flags!, 16) & 1) === 1 }
+  if (version === 'ff' || (version === '00' && rest !== undefined)) return undefined
+  if (/^0+$/.test(traceId) || /^0+$/.test(spanId)) return undefined
+  return { traceId, spanId, sampled: (Number.parseInt(flags, 16) & 1) === 1 }
 }
 
 export function formatTraceparent({ traceId, spanId, sampled }: TraceContext): string {

@@ -34,7 +34,9 @@ export async function embedPassages(
 /** If the provider refuses one of several texts, each half is asked for alone, until the refused one is. */
 async function embed(context: EmbedContext, texts: readonly TextToEmbed[], stop: AbortSignal): Promise<void> {
   const { db, clock, catalog, log } = context
-  const { model, attempt } = texts[0]!
+  const [first] = texts
+  if (!first) return
+  const { model, attempt } = first
   const signal = AbortSignal.any([stop, AbortSignal.timeout(timeoutMs)])
   try {
     const vectors = await catalog.embed(
@@ -45,7 +47,7 @@ async function embed(context: EmbedContext, texts: readonly TextToEmbed[], stop:
     await storeVectors(
       db,
       model,
-      texts.map(({ passageId }, index) => ({ passageId, vector: vectors[index]! })),
+      texts.flatMap(({ passageId }, index) => vectors.slice(index, index + 1).map((vector) => ({ passageId, vector }))),
     )
   } catch (error) {
     if (!(error instanceof EmbeddingError)) throw error
@@ -57,7 +59,7 @@ async function embed(context: EmbedContext, texts: readonly TextToEmbed[], stop:
     }
     if (error.isRefusal) {
       log.warn(facts, 'a passage was refused by its embedding model; it is found by its words')
-      return dropEmbedding(db, texts[0]!)
+      return dropEmbedding(db, first)
     }
     const waitMs = stop.aborted
       ? 0

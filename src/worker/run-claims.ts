@@ -171,22 +171,23 @@ export class RunClaims {
   }
 
   async #claimSuspect(): Promise<void> {
-    const livedMs = performance.now() - this.#openedAt!
+    const livedMs = performance.now() - (this.#openedAt ?? Infinity)
     const mayDrive = this.#suspect === undefined && livedMs >= this.#options.suspectAfterMs
     const claimed = await claimSuspect(this.#options.engine.db, { workerId: this.#workerId, mayDrive })
     if (!claimed) return
-    if (mayDrive) this.#suspect = claimed.loaded.state.run.lease!
+    if (mayDrive) this.#suspect = leaseOf(claimed)
     this.#drive(claimed)
   }
 
   #drive(claimed: ClaimedRun): void {
-    const { id: runId, lease } = claimed.loaded.state.run
-    const done = this.#driveToItsEnd(claimed, runId, lease!).finally(() => {
-      this.#driven.delete(lease!)
+    const { id: runId } = claimed.loaded.state.run
+    const lease = leaseOf(claimed)
+    const done = this.#driveToItsEnd(claimed, runId, lease).finally(() => {
+      this.#driven.delete(lease)
       if (this.#suspect === lease) this.#suspect = undefined
       if (this.#mayBeMore) this.look()
     })
-    this.#driven.set(lease!, { runId, done })
+    this.#driven.set(lease, { runId, done })
   }
 
   async #driveToItsEnd(claimed: ClaimedRun, runId: string, lease: string): Promise<void> {
@@ -217,10 +218,11 @@ export class RunClaims {
   }
 
   /** Leaves the run to a worker that has what the run needs and this one lacks, if there is such a worker. */
-  async #leave({ loaded: { state } }: ClaimedRun): Promise<boolean> {
+  async #leave(claimed: ClaimedRun): Promise<boolean> {
+    const { state } = claimed.loaded
     if (isPoison(state.run) || !(await this.#able.shouldLeave(state))) return false
     const { db } = this.#options.engine
-    await leaveRun(db, state.run.id, state.run.lease!)
+    await leaveRun(db, state.run.id, leaseOf(claimed))
     await notifyWorkers(db)
     return true
   }
@@ -247,4 +249,10 @@ export class RunClaims {
     this.#inDoubt = false
     if (lost.length > 0) work.announce()
   }
+}
+
+function leaseOf({ loaded }: ClaimedRun): string {
+  const { id, lease } = loaded.state.run
+  if (lease === null) throw new Error(`The run ${id} was claimed without a lease.`)
+  return lease
 }

@@ -139,9 +139,11 @@ export class Sweep {
 
   /** Since when this process has looked for due schedules without a long pause, such as an outage or a sleeping machine. */
   #watchedSince(now: Date): Date {
-    const hasPaused = this.#watched === undefined || now.getTime() - this.#watched.to.getTime() > longPauseMs
-    this.#watched = { since: hasPaused ? now : this.#watched!.since, to: now }
-    return this.#watched.since
+    const before = this.#watched
+    const hasPaused = before === undefined || now.getTime() - before.to.getTime() > longPauseMs
+    const since = hasPaused ? now : before.since
+    this.#watched = { since, to: now }
+    return since
   }
 
   async #freeRunsOfDeadWorkers({ silentWorkers, hasOrphans }: SweepSigns): Promise<void> {

@@ -20,7 +20,7 @@ export class WebhookSender {
   readonly #workerId: string
   readonly #sending = new Map<string, Promise<void>>()
   /** How many deliveries of each webhook are being sent. */
-  readonly #ofWebhook: Record<string, number> = {}
+  readonly #ofWebhook = new Map<string, number>()
   readonly #giveUp = new AbortController()
   #closed = false
   #looking: Promise<void> | undefined
@@ -60,7 +60,7 @@ export class WebhookSender {
         workerId: this.#workerId,
         now: engine.clock.now(),
         publicUrl: webhooks.publicUrl,
-        sending: this.#ofWebhook,
+        sending: Object.fromEntries(this.#ofWebhook),
         most: room,
       })
       for (const delivery of claimed) this.#begin(delivery)
@@ -69,13 +69,14 @@ export class WebhookSender {
 
   #begin(delivery: WebhookDelivery): void {
     const { id, webhookId } = delivery
-    this.#ofWebhook[webhookId] = (this.#ofWebhook[webhookId] ?? 0) + 1
+    this.#ofWebhook.set(webhookId, (this.#ofWebhook.get(webhookId) ?? 0) + 1)
     const sending = this.#send(delivery)
       .catch((error: unknown) => this.#options.log.error({ err: error }, 'a webhook delivery could not be stored'))
       .finally(() => {
         this.#sending.delete(id)
-        this.#ofWebhook[webhookId]! -= 1
-        if (this.#ofWebhook[webhookId] === 0) delete this.#ofWebhook[webhookId]
+        const left = (this.#ofWebhook.get(webhookId) ?? 1) - 1
+        if (left > 0) this.#ofWebhook.set(webhookId, left)
+        else this.#ofWebhook.delete(webhookId)
         // The next one of the conversation may have waited for it.
         this.look()
       })

@@ -5,7 +5,8 @@ import { pino } from 'pino'
 import { onTestFinished } from 'vitest'
 
 import { badUserInput, HoldpointError, notFound } from '../../src/domain/errors.ts'
-import { createHttpServer, type HttpServer, type HttpServerOptions } from '../../src/server/http.ts'
+import { createHttpServer, type HttpServer } from '../../src/server/http.ts'
+import type { HttpServerOptions } from '../../src/server/options.ts'
 import { createGraphQLClient, type GraphQLClient } from '../support/graphql-client.ts'
 
 /** The state that the test shares with the resolvers of the test schema. */

@@ -14,7 +14,7 @@ import {
 } from '../../store/memory/blocks.ts'
 import type { CommandContext, IdInput } from '../command-context.ts'
 import { createOnce } from '../create-once.ts'
-import { changeOf, recordChange } from '../record-change.ts'
+import { changeOf, idsOf, recordChange } from '../record-change.ts'
 import { badUserInput } from '../../domain/errors.ts'
 import { transact } from '../../store/database/transact.ts'
 import { found, foundOne } from '../found.ts'
@@ -102,17 +102,10 @@ async function changeLabel(trx: CommandContext['db'], block: Block, label: strin
       "An isolated copy has the label of the agent's block. Change the label of that block.",
     )
   const agents = await lockAgents(trx, block, await listAgentIdsOfBlock(trx, block.id))
-  const blocks = await listBlocksOfAgents(
-    trx,
-    block,
-    agents.map((agent) => agent.id),
-  )
+  const blocks = await listBlocksOfAgents(trx, block, idsOf(agents))
   const taken = blocks.find((other) => other.block.id !== block.id && other.block.label === label)
-  if (!taken) {
-    const agentIds = agents.map((agent) => agent.id)
-    return renameCopies(trx, agentIds, { from: block.label, to: label })
-  }
-  const agent = agents.find(({ id }) => id === taken.agentId)!
+  const agent = agents.find(({ id }) => id === taken?.agentId)
+  if (!agent) return renameCopies(trx, idsOf(agents), { from: block.label, to: label })
   throw badUserInput(
     'input.label',
     `The agent ${shown(agent.name)} has another block labelled ${shown(label)}. Choose a label that none of the block's agents uses.`,

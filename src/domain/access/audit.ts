@@ -1,4 +1,4 @@
-import { isJsonObject, sameJson, type Json, type JsonObject } from '../../util/json.ts'
+import { isJsonObject, parseJson, sameJson, type Json, type JsonObject } from '../../util/json.ts'
 import { encodeId, type UuidKind } from '../ids.ts'
 import type { Actor } from './actor.ts'
 
@@ -59,8 +59,8 @@ export function settingsChange(before: object | null, after: object | null): Set
 }
 
 function settingsOf(object: object): JsonObject {
-  const plain = JSON.parse(JSON.stringify(object)) as JsonObject
-  const settings = Object.entries(plain).filter(([name]) => !notSettings.has(name))
+  const plain = parseJson(JSON.stringify(object))
+  const settings = Object.entries(isJsonObject(plain) ? plain : {}).filter(([name]) => !notSettings.has(name))
   return Object.fromEntries(settings.map(([name, value]) => [name, withPublicIds(kindsOfIds[name], value)]))
 }
 

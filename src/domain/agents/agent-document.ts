@@ -1,5 +1,5 @@
-import { isJsonObject, type Json, type JsonObject } from '../../util/json.ts'
-import { unsetAgent, type AgentSettings } from './agent-input.ts'
+import { isJsonObject, keysOf, type Json, type JsonObject } from '../../util/json.ts'
+import { unsetAgent } from './agent-input.ts'
 import type { Agent } from './agent.ts'
 import type { Passage } from '../memory/passage.ts'
 import { unsetBlock } from '../memory/block-input.ts'
@@ -35,13 +35,13 @@ export function exportAgent(
       'passages',
       `The archive has more than ${maxExportedPassages} passages. Read them from \`Agent.passages\`, and add them with \`addPassages\`.`,
     )
-  const settings = pick(agent, Object.keys(unsetAgent) as (keyof AgentSettings)[])
+  const settings = pick(agent, keysOf(unsetAgent))
   return {
     version: documentVersion,
     agent: {
       ...settings,
       toolRules: agent.toolRules,
-      blocks: blocks.map((block) => pick(block, Object.keys(unsetBlock) as (keyof typeof unsetBlock)[])),
+      blocks: blocks.map((block) => pick(block, keysOf(unsetBlock))),
     },
     ...(passages && { passages: passages.map((passage) => pick(passage, ['text', 'tags', 'metadata'])) }),
     tools: tools.map(({ tool, approvalOverride }) => ({
@@ -119,15 +119,18 @@ export function readAgentDocument(field: string, document: Json): AgentDocument 
     )
   if (!isJsonObject(agent))
     throw badUserInput(`${field}.agent`, 'Expected a JSON object with the settings of the agent.')
-  if (!Array.isArray(tools)) throw badUserInput(`${field}.tools`, 'Expected a list of tools.')
-  checkedCount(`${field}.tools`, tools, { max: 200 })
-  if (!Array.isArray(passages)) throw badUserInput(`${field}.passages`, 'Expected a list of passages.')
-  checkedCount(`${field}.passages`, passages, { max: maxExportedPassages })
+  const given = checkedList(`${field}.tools`, tools, { max: 200 })
   return {
     agent,
-    tools: tools.map((tool, index) => readTool(`${field}.tools.${index}`, tool as Json)),
-    passages: passages as readonly Json[],
+    tools: given.map((tool, index) => readTool(`${field}.tools.${index}`, tool)),
+    passages: checkedList(`${field}.passages`, passages, { max: maxExportedPassages }),
   }
+}
+
+function checkedList(field: string, value: Json, { max }: { readonly max: number }): readonly Json[] {
+  if (!Array.isArray(value)) throw badUserInput(field, 'Expected a list.')
+  checkedCount(field, value, { max })
+  return value
 }
 
 const toolFields = ['name', 'kind', 'approvalOverride', 'definition', 'headerNames']

@@ -138,17 +138,17 @@ function checkedEmbeddingModel(field: string, handle: string, models: ModelCatal
       field,
       `There is no embedding model ${shown(handle)}. Expected a handle such as openai/text-embedding-3-small or demo/embedding.`,
     )
+  return checkedAccess(field, handle, models)
+}
+
+function checkedAccess(field: string, handle: string, models: ModelCatalog): string {
   const missing = models.missingFor(handle)
   if (missing === undefined) return handle
   throw badUserInput(field, `${missing}, so ${handle} cannot be called. Set it and restart the server.`)
 }
 
 function checkedModel(field: string, handle: string, models: ModelCatalog): string {
-  if (models.find(handle)) {
-    const missing = models.missingFor(handle)
-    if (missing === undefined) return handle
-    throw badUserInput(field, `${missing}, so ${handle} cannot be called. Set it and restart the server.`)
-  }
+  if (models.find(handle)) return checkedAccess(field, handle, models)
   const handles = models.list().flatMap((model) => (model.isConfigured ? [model.handle] : []))
   const named = handles.slice(0, 50).join(', ') + (handles.length > 50 ? ' …' : '')
   throw badUserInput(field, `There is no model ${shown(handle)}. Use one of: ${named}.`)

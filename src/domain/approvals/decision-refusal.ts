@@ -16,22 +16,16 @@ import type { RunState } from '../runs/run-state.ts'
 import { isDecided, type DecidedCall, type ToolCall } from '../tools/tool-call.ts'
 
 /** `invalidIds` and `expectedIds` are public ids, because clients may send anything. */
-export type DecisionRefusal =
-  | { readonly outcome: 'nothing pending'; readonly message: string }
-  | {
-      readonly outcome: 'invalid ids'
-      readonly message: string
-      readonly invalidIds: readonly string[]
-      readonly expectedIds: readonly string[]
-    }
-  | { readonly outcome: 'already decided'; readonly message: string; readonly toolCallIds: readonly string[] }
-  | { readonly outcome: 'self approval'; readonly message: string; readonly toolCallIds: readonly string[] }
+export type DecisionRefusal = { readonly message: string } & (
+  | { readonly outcome: 'nothing pending' }
+  | { readonly outcome: 'invalid ids'; readonly invalidIds: readonly string[]; readonly expectedIds: readonly string[] }
+  | { readonly outcome: 'already decided' | 'self approval'; readonly toolCallIds: readonly string[] }
   | {
       readonly outcome: 'invalid arguments'
-      readonly message: string
       readonly toolCallId: string
       readonly problems: readonly SchemaProblem[]
     }
+)
 
 interface Deciding {
   readonly given: GivenDecision

@@ -1,7 +1,7 @@
 import type { Block } from '../memory/block.ts'
 import type { ModelRequest } from '../models/model-request.ts'
 import type { RunError, StopReason } from '../runs/run.ts'
-import { countTokens } from '../../util/tokens.ts'
+import { countTokens, sum } from '../../util/tokens.ts'
 import { weighTools, type RequestWeight } from './request-weight.ts'
 
 export interface RunFailure {
@@ -21,7 +21,7 @@ export function overflowOf(
   { weight, window }: { readonly weight: RequestWeight; readonly window: number },
 ): RunFailure {
   const inBlocks = blocks.map(({ label, value }) => ({ label, tokens: countTokens(value) }))
-  const instructions = weight.systemPrompt - inBlocks.reduce((total, { tokens }) => total + tokens, 0)
+  const instructions = weight.systemPrompt - sum(inBlocks, ({ tokens }) => tokens)
   const parts = [
     `instructions ${instructions}`,
     ...inBlocks.map(({ label, tokens }) => `block ${label} ${tokens}`),
@@ -29,24 +29,18 @@ export function overflowOf(
     `messages that must stay ${weight.messages}`,
   ]
   const detail = `In tokens, of ${window}: ${parts.join(', ')}.`
-  if (weight.systemPrompt + weight.tools >= window) {
-    return {
-      stopReason: 'CONTEXT_WINDOW_OVERFLOW_IN_SYSTEM_PROMPT',
-      error: {
-        type: 'LLM_CONTEXT_WINDOW',
-        message: `The system prompt with its tools takes ${weight.systemPrompt + weight.tools} tokens, and the context window is ${window}. Shorten the instructions or the memory blocks, or detach tools.`,
-        detail,
-        retryable: false,
-      },
-    }
-  }
-  return {
-    stopReason: 'CONTEXT_WINDOW_OVERFLOW_IN_INPUT',
-    error: {
-      type: 'LLM_CONTEXT_WINDOW',
-      message: `The context takes ${weight.total} tokens and cannot be made shorter; the context window is ${window}. Send less at once, or use a model with a larger window.`,
-      detail,
-      retryable: false,
-    },
-  }
+  const failure = (stopReason: StopReason, message: string): RunFailure => ({
+    stopReason,
+    error: { type: 'LLM_CONTEXT_WINDOW', message, detail, retryable: false },
+  })
+  const fixed = weight.systemPrompt + weight.tools
+  return fixed >= window
+    ? failure(
+        'CONTEXT_WINDOW_OVERFLOW_IN_SYSTEM_PROMPT',
+        `The system prompt with its tools takes ${fixed} tokens, and the context window is ${window}. Shorten the instructions or the memory blocks, or detach tools.`,
+      )
+    : failure(
+        'CONTEXT_WINDOW_OVERFLOW_IN_INPUT',
+        `The context takes ${weight.total} tokens and cannot be made shorter; the context window is ${window}. Send less at once, or use a model with a larger window.`,
+      )
 }

@@ -1,4 +1,4 @@
-import { describePart, fileOf, kindOf, type ContentPart } from '../conversations/content.ts'
+import { describePart, fileOf, kindOf, urlOf, type ContentPart } from '../conversations/content.ts'
 import { parseDataUrl, sizeOfBase64 } from '../files/data-url.ts'
 import type { FilePlace } from '../files/file.ts'
 import { usualDocumentTokens, usualImageTokens } from './media-tokens.ts'
@@ -25,6 +25,10 @@ export type ModelContent =
 
 export type MediaPart = Exclude<ModelContent, { readonly text: string }>
 
+export function mediaIn(part: MediaPart): Media {
+  return 'image' in part ? part.image : part.document
+}
+
 export function toModelContent(content: readonly ContentPart[], conversationId: string): ModelContent[] {
   return content.map((part) => {
     if ('text' in part) return part
@@ -40,7 +44,7 @@ function mediaOf(part: Exclude<ContentPart, { readonly text: string }>, conversa
     const { key, ...facts } = reference
     return { ...facts, file: { conversationId, key } }
   }
-  const url = 'imageUrl' in part ? part.imageUrl : (part as { readonly documentUrl: string }).documentUrl
+  const url = urlOf(part)
   const data = parseDataUrl(url)
   if (!data) return { url }
   const sizeBytes = sizeOfBase64(data.base64)
@@ -50,7 +54,7 @@ function mediaOf(part: Exclude<ContentPart, { readonly text: string }>, conversa
 
 /** Estimated tokens of content that is not text. */
 export function weighMedia(part: MediaPart): number {
-  const media = 'image' in part ? part.image : part.document
+  const media = mediaIn(part)
   if ('url' in media) return 'image' in part ? usualImageTokens : usualDocumentTokens
   return media.tokens
 }

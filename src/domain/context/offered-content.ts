@@ -47,7 +47,10 @@ export function namedFiles(parts: readonly OfferedPart[]): OfferedFile[] {
 
 /** The part to store. `found` are the files that the request names. */
 export function settlePart(part: OfferedPart, found: ReadonlyMap<string, StoredFile>): ContentPart {
-  return 'file' in part ? partOfFile(referenceTo(found.get(part.file.key)!)) : part
+  if (!('file' in part)) return part
+  const file = found.get(part.file.key)
+  if (!file) throw new Error(`The file ${part.file.key} was not looked up.`)
+  return partOfFile(referenceTo(file))
 }
 
 export function settleMessages(

@@ -2,7 +2,7 @@ import { alongList } from '../../util/along-list.ts'
 import { describeMedia, quotedName } from '../conversations/content.ts'
 import type { FilePlace } from '../files/file.ts'
 import { isPdf, isTextType } from '../files/media-type.ts'
-import type { MediaFacts, MediaPart, ModelContent } from './model-content.ts'
+import { mediaIn, type MediaFacts, type MediaPart, type ModelContent } from './model-content.ts'
 import type { ModelMessage, ModelRequest } from '../models/model-request.ts'
 import type { ModelCapability } from '../models/model.ts'
 
@@ -14,7 +14,7 @@ export function filesToLoad({ messages }: ModelRequest): FilePlace[] {
     return message.role === 'tool' ? message.returns.flatMap((one) => one.content ?? []) : []
   })
   return content.flatMap((part) => {
-    const media = 'image' in part ? part.image : 'document' in part ? part.document : undefined
+    const media = 'text' in part ? undefined : mediaIn(part)
     return media && 'file' in media ? [media.file] : []
   })
 }
@@ -60,7 +60,7 @@ function hasMedia(message: ModelMessage): boolean {
 }
 
 function loadedPart(part: MediaPart, base64Of: (place: FilePlace) => string | undefined): ModelContent {
-  const media = 'image' in part ? part.image : part.document
+  const media = mediaIn(part)
   if ('url' in media) return part
   const { mediaType, name, sizeBytes, tokens } = media
   const base64 = 'base64' in media ? media.base64 : base64Of(media.file)
@@ -83,7 +83,7 @@ function unreadable(part: MediaPart, capabilities: readonly ModelCapability[]): 
 
 function described(part: MediaPart, reason: string): ModelContent {
   const noun = 'image' in part ? 'image' : 'document'
-  const media = 'image' in part ? part.image : part.document
+  const media = mediaIn(part)
   const words = 'url' in media ? `${noun} at ${media.url}` : describeMedia(noun, media)
   return { text: `[${words}. ${reason}]`, describes: true }
 }

@@ -29,20 +29,13 @@ function checkedPart(field: string, part: PartInput, uploads: OfferedUpload[]): 
   const { text, imageUrl, documentUrl, fileId } = part
   if (typeof text === 'string') return { text: checkedWords(`${field}.text`, text) }
   if (typeof fileId === 'string') return namedFile(`${field}.fileId`, fileId)
-  if (typeof imageUrl === 'string') {
-    const place = `${field}.imageUrl`
-    const url = checkedUrl(place, imageUrl, { isImage: true })
-    const file = fileOfUrl(url)
-    if (!file) return { imageUrl: url }
-    uploads.push({ file, field: place })
-    return { image: referenceTo(file) }
-  }
-  const place = `${field}.documentUrl`
-  const url = checkedUrl(place, documentUrl ?? '', { isImage: false })
+  const isImage = typeof imageUrl === 'string'
+  const place = isImage ? `${field}.imageUrl` : `${field}.documentUrl`
+  const url = checkedUrl(place, imageUrl ?? documentUrl ?? '', { isImage })
   const file = fileOfUrl(url)
-  if (!file) return { documentUrl: url }
+  if (!file) return isImage ? { imageUrl: url } : { documentUrl: url }
   uploads.push({ file, field: place })
-  return { document: referenceTo(file) }
+  return isImage ? { image: referenceTo(file) } : { document: referenceTo(file) }
 }
 
 /** Models refuse text that is only white space. */

@@ -30,6 +30,11 @@ export function fileOf(part: ContentPart): FileReference | undefined {
   return 'document' in part ? part.document : undefined
 }
 
+/** The URL of a part that is one. */
+export function urlOf(part: ContentPart): string {
+  return 'imageUrl' in part ? part.imageUrl : 'documentUrl' in part ? part.documentUrl : ''
+}
+
 /** The media type tells whether it is an image or a document. */
 export function partOfFile(file: FileReference): ContentPart {
   return file.mediaType.startsWith('image/') ? { image: file } : { document: file }
@@ -45,7 +50,7 @@ export function describePart(part: Exclude<ContentPart, { readonly text: string 
   const noun = kindOf(part) === 'IMAGE' ? 'image' : 'document'
   const file = fileOf(part)
   if (file) return describeMedia(noun, file)
-  const url = 'imageUrl' in part ? part.imageUrl : 'documentUrl' in part ? part.documentUrl : ''
+  const url = urlOf(part)
   const [, mediaType] = /^data:([^;,]*)/i.exec(url) ?? []
   return mediaType === undefined ? `${noun} at ${url}` : `${noun} of type ${mediaType.toLowerCase()}`
 }

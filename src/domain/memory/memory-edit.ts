@@ -1,4 +1,4 @@
-import { storableText, type JsonObject } from '../../util/json.ts'
+import { storableText, textIn, type JsonObject } from '../../util/json.ts'
 import type { Block, BlockWrite } from './block.ts'
 import { characterCount, shown } from '../input.ts'
 import { placesOf } from '../../util/places-of.ts'
@@ -23,7 +23,7 @@ export interface MemoryCall {
 
 export function editMemory({ name, args, blocks, isAsSeen }: MemoryCall): MemoryEdit {
   if (name === 'memory_finish_edits') return { ok: true, output: 'The edits are finished.' }
-  const text = (argument: string) => String(args[argument])
+  const text = (argument: string) => textIn(args[argument])
   const block = blocks.find(({ label }) => label === args['label'])
   if (!block) return failed(`There is no memory block labelled ${shown(text('label'))}. ${labels(blocks)}`)
   if (block.readOnly) return failed(`The memory block ${block.label} is read-only. ${labels(blocks)}`)

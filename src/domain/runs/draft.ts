@@ -62,6 +62,16 @@ export interface Checkpoint {
   readonly passages: readonly NewPassage[]
 }
 
+/** A step whose model is being asked. */
+const unanswered = {
+  failedModels: [],
+  status: 'RUNNING',
+  timeToFirstTokenMs: null,
+  modelMs: null,
+  error: null,
+  finishedAt: null,
+} as const
+
 /**
  * A run's state with changes that are not stored yet. It numbers messages and entries as the store will, so its state
  * is what a reload would give. It decides nothing: `advance` does.
@@ -217,20 +227,15 @@ export class Draft {
   startStep(model: string): void {
     const index = this.#state.steps.length
     const step: Step = {
+      ...unanswered,
       runId: this.#state.run.id,
       index,
       attempt: 1,
       model,
-      failedModels: [],
-      status: 'RUNNING',
       stopReason: null,
       usage: noUsage,
-      timeToFirstTokenMs: null,
-      modelMs: null,
       toolsMs: null,
-      error: null,
       createdAt: this.#at,
-      finishedAt: null,
     }
     this.#state = { ...this.#state, steps: [...this.#state.steps, step] }
     this.#newSteps.add(index)
@@ -240,17 +245,9 @@ export class Draft {
   /** The model is asked again for the last step. The deltas so far are void. */
   restartStep(model: string): void {
     const step = currentStep(this.#state)
-    this.changeStep({
-      attempt: step.attempt + 1,
-      model,
-      failedModels: [],
-      status: 'RUNNING',
-      timeToFirstTokenMs: null,
-      modelMs: null,
-      error: null,
-      finishedAt: null,
-    })
-    this.#log({ type: 'stepRestarted', index: step.index, attempt: step.attempt + 1 })
+    const attempt = step.attempt + 1
+    this.changeStep({ ...unanswered, attempt, model })
+    this.#log({ type: 'stepRestarted', index: step.index, attempt })
   }
 
   changeStep(change: Partial<Step>): void {

@@ -15,8 +15,8 @@ export function responseSchemaOf({ run, agent }: Pick<PromptState, 'run' | 'agen
 
 /** The JSON value of an answer. Undefined if the text is not JSON. A code fence around it is ignored. */
 export function parseOutput(text: string): Json | undefined {
-  const [opening, ...lines] = text.trim().split('\n')
-  const isFenced = /^```(?:json)?$/i.test(opening!.trim()) && lines.at(-1)?.trim() === '```'
+  const [opening = '', ...lines] = text.trim().split('\n')
+  const isFenced = /^```(?:json)?$/i.test(opening.trim()) && lines.at(-1)?.trim() === '```'
   return parseStorable(isFenced ? lines.slice(0, -1).join('\n') : text)
 }
 

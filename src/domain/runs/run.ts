@@ -1,4 +1,4 @@
-import type { Json, JsonObject } from '../../util/json.ts'
+import { keysOf, type Json, type JsonObject } from '../../util/json.ts'
 import type { Actor } from '../access/actor.ts'
 import type { CompactionSettings } from '../agents/agent.ts'
 import type { GivenMessage } from '../conversations/message.ts'
@@ -28,7 +28,7 @@ export const statusOfStopReason = {
 } as const satisfies Readonly<Record<string, EndedStatus | 'AWAITING_APPROVAL'>>
 
 export type StopReason = keyof typeof statusOfStopReason
-export const stopReasons = Object.keys(statusOfStopReason) as readonly StopReason[]
+export const stopReasons: readonly StopReason[] = keysOf(statusOfStopReason)
 
 export type RunErrorType =
   | 'LLM_ERROR'

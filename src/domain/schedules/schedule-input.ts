@@ -23,30 +23,25 @@ export function mergeSchedule(current: ScheduleSettings, input: ScheduleInput, n
     throw badUserInput('input.at', 'It cannot be combined with `cron`. Give one of the two.')
   }
   const cleared = typeof input.cron === 'string' ? { at: null } : input.at ? { cron: null } : {}
-  const settings: ScheduleSettings = {
-    ...current,
-    ...mergeFields(
-      'input',
-      { ...input, ...cleared },
-      {
-        current,
-        defaults: { conversationId: null, cron: null, at: null },
-        checks: {
-          name: (field, name) => checkedName(field, name, { max: 200 }),
-          conversationId: unchecked,
-          timezone: checkedTimezone,
-          cron: checkedCron,
-          at(field, at) {
-            if (at > now) return at
-            throw badUserInput(field, `${at.toISOString()} is in the past. Expected a time after ${now.toISOString()}.`)
-          },
-          messages: checkedScheduleMessages,
-          missed: unchecked,
-          enabled: unchecked,
-        },
+  const given = { ...input, ...cleared }
+  const changed = mergeFields('input', given, {
+    current,
+    defaults: { conversationId: null, cron: null, at: null },
+    checks: {
+      name: (field, name) => checkedName(field, name, { max: 200 }),
+      conversationId: unchecked,
+      timezone: checkedTimezone,
+      cron: checkedCron,
+      at(field, at) {
+        if (at > now) return at
+        throw badUserInput(field, `${at.toISOString()} is in the past. Expected a time after ${now.toISOString()}.`)
       },
-    ),
-  }
+      messages: checkedScheduleMessages,
+      missed: unchecked,
+      enabled: unchecked,
+    },
+  })
+  const settings: ScheduleSettings = { ...current, ...changed }
   if (settings.cron === null && settings.at === null) {
     throw badUserInput('input.cron', 'It is missing. Give either `cron` or `at`.')
   }

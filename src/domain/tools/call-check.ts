@@ -154,21 +154,8 @@ function propertiesOf(schema: JsonObject): JsonObject {
 }
 
 const combining: ReadonlySet<string> = new Set([
-  'required',
-  'minProperties',
-  'dependencies',
-  'dependentRequired',
-  'dependentSchemas',
-  'allOf',
-  'anyOf',
-  'oneOf',
-  'not',
-  'if',
-  'then',
-  'else',
-  'unevaluatedProperties',
-  '$ref',
-  '$dynamicRef',
+  ...['required', 'minProperties', 'dependencies', 'dependentRequired', 'dependentSchemas', 'unevaluatedProperties'],
+  ...['allOf', 'anyOf', 'oneOf', 'not', 'if', 'then', 'else', '$ref', '$dynamicRef'],
 ])
 
 function told(problems: readonly SchemaProblem[]): string {

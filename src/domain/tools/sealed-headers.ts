@@ -15,9 +15,9 @@ export function sealHeaders(
   const sealed = Object.entries(headers).map(([name, value]) => {
     const known = stored[name]
     const isSame = known !== undefined && readable(secrets, known, tenantId) === value
-    return [name, isSame ? known : secrets.seal(value, tenantId)]
+    return [name, isSame ? known : secrets.seal(value, tenantId)] as const
   })
-  return Object.fromEntries(sealed) as SealedHeaders
+  return Object.fromEntries(sealed)
 }
 
 /** Throws a SecretKeyError if a key is missing. */

@@ -55,7 +55,7 @@ function endlessCircles(rules: readonly ToolRule[]): RuleProblem[] {
       ? [
           {
             path: `${index}.${rule.kind === 'CHILDREN' ? 'children' : 'outputMapping'}`,
-            message: `The rules lead in a circle: after ${rule.tool} only ${followers.get(rule.tool)!.join(', ')} may follow, and from there no run would ever get out. Let another tool follow, or end it with TERMINAL or MAX_CALLS.`,
+            message: `The rules lead in a circle: after ${rule.tool} only ${followers.get(rule.tool)?.join(', ')} may follow, and from there no run would ever get out. Let another tool follow, or end it with TERMINAL or MAX_CALLS.`,
           },
         ]
       : [],

@@ -1,4 +1,4 @@
-import { canonicalJson, isJsonObject, type Json, type JsonObject } from '../../util/json.ts'
+import { canonicalJson, isJsonObject, keysOf, type Json, type JsonObject } from '../../util/json.ts'
 import { badUserInput } from '../errors.ts'
 import { checkedCount, type Given } from '../input.ts'
 import { conflictProblems } from './tool-rule-conflicts.ts'
@@ -47,8 +47,8 @@ export function checkedToolRules(field: string, inputs: readonly ToolRuleInput[]
 /** The rule with exactly the fields of its kind. */
 export function checkedToolRule(field: string, input: ToolRuleInput): ToolRule {
   const { kind, tool, defaultChild = null, requireMapping } = input
-  for (const [name, kinds] of Object.entries(kindsWith) as [RuleField, readonly ToolRuleKind[]][]) {
-    if (kinds.includes(kind) || (input[name] ?? null) === null) continue
+  for (const name of keysOf(kindsWith)) {
+    if (kindsWith[name].includes(kind) || (input[name] ?? null) === null) continue
     throw badUserInput(`${field}.${name}`, `A rule of kind ${kind} has no such field. Omit it.`)
   }
   const needed = <Name extends RuleField>(name: Name): NonNullable<ToolRuleInput[Name]> => {

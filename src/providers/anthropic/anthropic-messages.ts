@@ -9,31 +9,21 @@ import type {
 import type { ModelContent } from '../../domain/context/model-content.ts'
 import type { AssistantPart, ModelMessage, ModelRequest } from '../../domain/models/model-request.ts'
 import { ownData } from '../reasoning.ts'
-import { argumentsObject, loadedMedia, returnContent, returnText, withWireIds } from '../wire.ts'
+import { alternatingTurns, argumentsObject, loadedMedia, returnContent, returnText, withWireIds } from '../wire.ts'
 
 export interface Turn {
   readonly role: 'user' | 'assistant'
   readonly content: ContentBlockParam[]
 }
 
-/**
- * Turns alternate, begin and end with the user, and contain no empty text. Returns come first in the turn after their
- * calls, followed by what the user says next.
- */
+/** Turns contain no empty text. Returns come first in the turn after their calls, followed by what the user says next. */
 export function anthropicMessages(request: ModelRequest, { thinks }: { readonly thinks: boolean }): Turn[] {
-  const messages: Turn[] = []
-  for (const message of withWireIds(request.messages, 64)) {
-    const role = message.role === 'assistant' ? 'assistant' : 'user'
-    const content = blocksOf(message, request, { thinks })
-    if (content.length === 0) continue
-    const last = messages.at(-1)
-    if (last?.role === role) last.content.push(...content)
-    else messages.push({ role, content })
-  }
-  if (messages[0]?.role !== 'user')
-    messages.unshift({ role: 'user', content: textBlock('(The conversation goes on.)') })
-  if (messages.at(-1)?.role === 'assistant') messages.push({ role: 'user', content: textBlock('Go on.') })
-  return messages
+  const turns = alternatingTurns<ContentBlockParam>(
+    withWireIds(request.messages, 64),
+    (message) => blocksOf(message, request, { thinks }),
+    (text) => ({ type: 'text', text }),
+  )
+  return turns.map(({ isUser, parts }) => ({ role: isUser ? 'user' : 'assistant', content: parts }))
 }
 
 function blocksOf(

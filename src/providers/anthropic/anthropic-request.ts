@@ -6,7 +6,7 @@ import type {
 } from '@anthropic-ai/sdk/resources/messages'
 
 import type { ModelRequest } from '../../domain/models/model-request.ts'
-import type { JsonObject } from '../../util/json.ts'
+import { isJsonObject } from '../../util/json.ts'
 import { anthropicMessages, type Turn } from './anthropic-messages.ts'
 import { claudeVersion, takesSchemas, takesTemperature } from './claude-version.ts'
 import { modelName } from '../models.ts'
@@ -24,7 +24,7 @@ export function anthropicBody(request: ModelRequest): MessageCreateParamsStreami
   const thinking = thinkingOf(request, maxTokens)
   // Anthropic refuses a schema that it cannot enforce.
   const isNative = takesSchemas(model) && isStrictSchema(settings.responseSchema)
-  const schema = isNative ? (settings.responseSchema as JsonObject) : null
+  const schema = isNative && isJsonObject(settings.responseSchema) ? settings.responseSchema : null
   const prompt = settings.responseSchema !== null && !isNative ? promptWithSchema(request) : request.systemPrompt
   let strictTools = 0
   return {
@@ -123,7 +123,7 @@ function thinkingOf(request: ModelRequest, maxTokens: number): Thinking | undefi
 }
 
 function effortOf(effort: ReasoningEffort): 'low' | 'medium' | 'high' {
-  return effort === 'MINIMAL' ? 'low' : (effort.toLowerCase() as 'low' | 'medium' | 'high')
+  return ({ MINIMAL: 'low', LOW: 'low', MEDIUM: 'medium', HIGH: 'high' } as const)[effort]
 }
 
 /**

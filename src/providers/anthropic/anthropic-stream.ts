@@ -32,6 +32,12 @@ export function readMessage(
   let counts: Counts = {}
   let stop: { readonly reason: string; readonly details: string | null } | undefined
 
+  const blockAt = (index: number) => {
+    const block = blocks.get(index)
+    if (!block) throw new UnfitPieceError()
+    return block
+  }
+
   return readEvents(events, request, function* (event): Generator<ModelPart, void> {
     switch (event.type) {
       case 'message_start':
@@ -45,8 +51,7 @@ export function readMessage(
         break
       }
       case 'content_block_delta':
-        if (!blocks.has(event.index)) throw new UnfitPieceError()
-        yield* blocks.get(event.index)!.write(event.delta)
+        yield* blockAt(event.index).write(event.delta)
         break
       case 'content_block_stop':
         yield* blocks.get(event.index)?.stop(model) ?? []

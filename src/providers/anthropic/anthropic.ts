@@ -55,7 +55,7 @@ async function createClient(endpoint: Endpoint): Promise<Anthropic> {
   return new Anthropic({
     ...sdkOptions,
     ...clientOptions(endpoint),
-    apiKey: endpoint.apiKey!,
+    apiKey: endpoint.apiKey ?? 'none',
     baseURL: endpoint.baseUrl ?? null,
     openTelemetry: false,
   })

@@ -63,14 +63,14 @@ function scriptOf(content: readonly ModelContent[]): DemoScript {
     // With the flag `s`, the rest of the line always matches: no attempt fails after many blanks.
     const [, command = '', argument = ''] = /^\s*(call|think|say|slow|fail)\s+(.*)$/s.exec(line) ?? []
     const kind = demoFailures.find((name) => name === argument.trim())
-    const call = /^([\w-]+)\s*(.*)$/s.exec(argument)
+    const [, name, argumentsText] = /^([\w-]+)\s*(.*)$/s.exec(argument) ?? []
     if (command === 'say') said.push(argument)
     else if (command === 'think') thought.push(argument)
     else if (command === 'slow' && /^\d+$/.test(argument.trim())) slowMs = Number(argument)
     else if (command === 'fail' && kind) failure = kind
     else if (command === 'fail')
       said.push(`There is no failure "${argument.trim()}". Use one of: ${demoFailures.join(', ')}.`)
-    else if (command === 'call' && call) calls.push({ name: call[1]!, argumentsText: call[2] || '{}' })
+    else if (command === 'call' && name) calls.push({ name, argumentsText: argumentsText || '{}' })
     else rest.push(line)
   }
 

@@ -6,7 +6,15 @@ import { isJsonObject, type JsonObject } from '../../util/json.ts'
 import { geminiVersion, thinkingOf, type GeminiThinking } from './gemini-model.ts'
 import { modelName } from '../models.ts'
 import { ownData } from '../reasoning.ts'
-import { argumentsObject, loadedMedia, promptWithSchema, returnedMedia, returnText, withWireIds } from '../wire.ts'
+import {
+  alternatingTurns,
+  argumentsObject,
+  loadedMedia,
+  promptWithSchema,
+  returnedMedia,
+  returnText,
+  withWireIds,
+} from '../wire.ts'
 
 interface ToolConfig {
   readonly functionCallingConfig: { readonly allowedFunctionNames?: string[]; readonly mode: 'AUTO' | 'ANY' }
@@ -62,20 +70,14 @@ function toolConfigOf({ toolChoice = 'auto' }: ModelRequest): ToolConfig {
   return { functionCallingConfig: { ...only, mode } }
 }
 
-/** Turns alternate and begin with the user. Returns are in the turn right after their calls. */
+/** Returns are in the turn right after their calls. */
 function contentsOf(request: ModelRequest): Content[] {
-  const contents: (Content & { readonly parts: Part[] })[] = []
-  for (const message of withWireIds(request.messages, 64)) {
-    const role = message.role === 'assistant' ? 'model' : 'user'
-    const parts = partsOf(message, request)
-    if (parts.length === 0) continue
-    const last = contents.at(-1)
-    if (last?.role === role) last.parts.push(...parts)
-    else contents.push({ parts, role })
-  }
-  if (contents[0]?.role !== 'user') contents.unshift({ parts: [{ text: '(The conversation goes on.)' }], role: 'user' })
-  if (contents.at(-1)?.role === 'model') contents.push({ parts: [{ text: 'Go on.' }], role: 'user' })
-  return contents
+  const turns = alternatingTurns<Part>(
+    withWireIds(request.messages, 64),
+    (message) => partsOf(message, request),
+    (text) => ({ text }),
+  )
+  return turns.map(({ isUser, parts }) => ({ parts, role: isUser ? 'user' : 'model' }))
 }
 
 function partsOf(message: ModelMessage, request: ModelRequest): Part[] {

@@ -62,7 +62,7 @@ class ContentReader {
       yield* this.close()
       this.#open = { type, item: this.#nextItem() }
     }
-    if (part.text !== '') yield { type, item: this.#open!.item, text: part.text }
+    if (part.text !== '' && this.#open) yield { type, item: this.#open.item, text: part.text }
     if (signature !== undefined && this.#open) this.#open.signature = signature
   }
 

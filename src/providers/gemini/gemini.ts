@@ -67,7 +67,7 @@ export function createGemini(endpoint: Endpoint): Provider {
 async function createClient({ apiKey, baseUrl, headers, timeoutMs }: Endpoint): Promise<GoogleGenAI> {
   const { GoogleGenAI } = await loadOptional('@google/genai', () => import('@google/genai'))
   return new GoogleGenAI({
-    apiKey: apiKey!,
+    apiKey: apiKey ?? 'none',
     vertexai: false,
     httpOptions: {
       ...(baseUrl !== undefined && { baseUrl }),

@@ -36,10 +36,10 @@ export class EventStream<Event> implements AsyncIterableIterator<Event> {
   }
 
   next(): Promise<IteratorResult<Event>> {
-    const place = this.#delivered
-    if (place === this.#events.length) return this.#readMore()
-    this.#delivered = place + 1
-    return Promise.resolve({ value: this.#events[place]!, done: false })
+    const value = this.#events[this.#delivered]
+    if (value === undefined) return this.#readMore()
+    this.#delivered += 1
+    return Promise.resolve({ value, done: false })
   }
 
   return(): Promise<IteratorResult<Event>> {
@@ -51,8 +51,8 @@ export class EventStream<Event> implements AsyncIterableIterator<Event> {
   async #readMore(): Promise<IteratorResult<Event>> {
     this.#events = []
     this.#delivered = 0
-    while (!this.#isOver && this.#events.length === 0) {
-      const { done, value } = await this.#reader!.read()
+    while (this.#reader && !this.#isOver && this.#events.length === 0) {
+      const { done, value } = await this.#reader.read()
       // A server may leave out the blank line after its last event.
       this.#parse(done ? `${this.#decoder.decode()}\n\n` : this.#decoder.decode(value, { stream: true }))
       if (done) this.#isOver = true
@@ -65,7 +65,7 @@ export class EventStream<Event> implements AsyncIterableIterator<Event> {
   #parse(text: string): void {
     const all = this.#line + text
     const lines = all.split(all.includes('\r') ? /\r\n|\n|\r/ : '\n')
-    this.#line = lines.pop()!
+    this.#line = lines.pop() ?? ''
     for (const line of lines) {
       if (this.#isOver) return
       if (line !== '') this.#readField(line)

@@ -30,7 +30,7 @@ export function createChat(endpoint: Endpoint & { readonly name: string }, clien
 
   return adapt(endpoint, {
     // Only another server itself knows its models.
-    family: isOpenAI(endpoint) ? openaiFamily : { ...openaiFamily, windows: {} },
+    family: isOpenAI(endpoint) ? openaiFamily : { ...openaiFamily, windows: new Map() },
     missing: missingOf(endpoint),
     bodyOf: chatBody,
     embed: embedder(client),

@@ -16,6 +16,6 @@ export function takesParallelSwitch(name: string): boolean {
 
 /** Only the first GPT-5 models have 'minimal'. */
 export function effortOf(effort: ReasoningEffort, name: string): 'minimal' | 'low' | 'medium' | 'high' {
-  if (effort === 'MINIMAL') return /^gpt-5(-|$)/.test(name) ? 'minimal' : 'low'
-  return effort.toLowerCase() as 'low' | 'medium' | 'high'
+  const minimal = /^gpt-5(-|$)/.test(name) ? 'minimal' : 'low'
+  return ({ MINIMAL: minimal, LOW: 'low', MEDIUM: 'medium', HIGH: 'high' } as const)[effort]
 }

@@ -6,7 +6,7 @@ import type {
 
 import type { ModelContent } from '../../domain/context/model-content.ts'
 import type { AssistantPart, ModelMessage, ModelRequest, ToolChoice } from '../../domain/models/model-request.ts'
-import type { JsonObject } from '../../util/json.ts'
+import { textIn, type JsonObject } from '../../util/json.ts'
 import { modelName } from '../models.ts'
 import { effortOf, isReasoningModel, takesParallelSwitch } from './openai-model.ts'
 import { ownData } from '../reasoning.ts'
@@ -112,8 +112,8 @@ function reasoningItem(data: JsonObject): ResponseInputItem {
   const summary = Array.isArray(data['summary']) ? data['summary'] : []
   return {
     type: 'reasoning',
-    id: data['id'] as string,
+    id: textIn(data['id']),
     summary: summary.map((text) => ({ type: 'summary_text' as const, text: String(text) })),
-    encrypted_content: data['encrypted_content'] as string,
+    encrypted_content: textIn(data['encrypted_content']),
   }
 }

@@ -10,16 +10,8 @@ export function isStrictSchema(schema: Json): boolean {
 }
 
 const keywords = new Set([
-  'type',
-  'description',
-  'title',
-  'properties',
-  'required',
-  'additionalProperties',
-  'items',
-  'enum',
-  'const',
-  'anyOf',
+  ...['type', 'description', 'title', 'properties', 'required', 'additionalProperties'],
+  ...['items', 'enum', 'const', 'anyOf'],
 ])
 
 function fits(schema: Json, depth: number): boolean {

@@ -85,7 +85,7 @@ const label = /^[a-z\d_]([a-z\d_-]{0,61}[a-z\d_])?$/i
 function isHostName(text: string): boolean {
   const labels = text.replace(/\.$/, '').split('.')
   if (text.length > 253 || !labels.every((one) => label.test(one))) return false
-  return /^(\d+|0x[\da-f]*)$/i.test(labels.at(-1)!) ? isIPv4(text) : true
+  return /^(\d+|0x[\da-f]*)$/i.test(labels.at(-1) ?? '') ? isIPv4(text) : true
 }
 
 /**

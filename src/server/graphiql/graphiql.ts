@@ -7,8 +7,7 @@ import Negotiator from 'negotiator'
 
 import { barScript, barStyle, renderBar } from './graphiql-bar.ts'
 import { tour } from './graphiql-tour.ts'
-import { icon, iconUrl } from '../pages/icon.ts'
-import { contentSecurityPolicy } from '../pages/pages.ts'
+import { contentSecurityPolicy, icon, iconUrl } from '../pages/pages.ts'
 
 /** Every response sends the same two buffers, however many clients read it and however slowly. */
 interface GraphiQLPage {

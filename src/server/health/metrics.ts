@@ -1,9 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 
 import { toClientError } from '../../graphql/errors.ts'
-import type { Log } from '../../util/log.ts'
-import type { Identify } from '../access/authentication.ts'
 import { sendError } from '../pages/pages.ts'
+import type { Transport } from '../transport.ts'
 
 /** The metrics of this process as text. */
 export interface MetricsPage {
@@ -22,12 +21,8 @@ export async function sendMetrics(response: ServerResponse, { contentType, text 
  * answer.
  */
 export function createMetricsEndpoint<Viewer>(
-  page: MetricsPage,
-  {
-    identify,
-    check,
-    log,
-  }: { readonly identify: Identify<Viewer>; readonly check: (viewer: Viewer) => void; readonly log: Log },
+  { identify, log }: Transport<Viewer>,
+  { check, ...page }: MetricsPage & { readonly check: (viewer: Viewer) => void },
 ): (request: IncomingMessage, response: ServerResponse) => Promise<void> {
   return async ({ headers }, response) => {
     try {

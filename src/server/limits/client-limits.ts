@@ -103,7 +103,7 @@ function createCounter(limit: number, what: string) {
       }
       counts.set(name, count + 1)
       return () => {
-        const left = counts.get(name)! - 1
+        const left = (counts.get(name) ?? 1) - 1
         if (left > 0) counts.set(name, left)
         else counts.delete(name)
       }

@@ -4,43 +4,10 @@ import { parse, type ExecutionArgs, type ExecutionResult, type ValidationContext
 import type { Plugin } from 'graphql-yoga'
 
 import { ClientError } from '../../graphql/errors.ts'
+import { errorMessage } from '../../util/error-message.ts'
 
 /** The same limits apply to HTTP, server-sent events and WebSockets. */
-export interface Limits {
-  /** Levels of fields. Fragments do not count as levels: unions and interfaces need many of them. */
-  readonly depth: number
-  /** The most fields in a result, or in one event of a subscription, if every list is full. */
-  readonly cost: number
-  readonly aliases: number
-  readonly directives: number
-  readonly tokens: number
-  /** Characters of a document. */
-  readonly documentLength: number
-  /** The size of an HTTP body or a WebSocket frame. */
-  readonly requestBytes: number
-  readonly operationsPerSocket: number
-  /** Requests per second of one key, including operations on its sockets. 0 means no limit. */
-  readonly keyRequests: number
-  readonly keySockets: number
-  /** Open subscriptions of one key, on sockets and event streams together. */
-  readonly keySubscriptions: number
-  /** Requests per second of all keys of one tenant together. 0 means no limit. */
-  readonly tenantRequests: number
-  /** How long a connection may take to send the head of its first or next request. */
-  readonly requestHeadMs: number
-  /** How long a client may leave what it is sent unread. */
-  readonly stalledSocketMs: number
-  /** How long a stream waits for a database that is unavailable, before it ends with UNAVAILABLE. */
-  readonly unavailableMs: number
-  /** How often the keys of open requests, sockets and event streams are checked. */
-  readonly keyCheckMs: number
-  /** How long a query or mutation may take. `waitMs` alone allows five minutes. */
-  readonly executionMs: number
-  /** Whether clients may ask for the schema. */
-  readonly introspection: boolean
-  /** The memory for parsed and validated documents. */
-  readonly documentCacheBytes: number
-}
+export type Limits = Readonly<typeof defaultLimits>
 
 /**
  * Costs, for comparison: a page of 200 messages with the fields of every kind of message costs 30,000 (all kinds are
@@ -48,25 +15,39 @@ export interface Limits {
  * with runs, 50 per page, cost 130,000. 50,000 plain fields keep the process busy for about a tenth of a second (20,000
  * took 15 to 50 ms on 2 cores).
  */
-export const defaultLimits: Limits = {
+export const defaultLimits = {
+  /** Levels of fields. Fragments do not count as levels: unions and interfaces need many of them. */
   depth: 15,
+  /** The most fields in a result, or in one event of a subscription, if every list is full. */
   cost: 50_000,
   aliases: 30,
   directives: 10,
   tokens: 2_000,
+  /** Characters of a document. */
   documentLength: 500_000,
+  /** The size of an HTTP body or a WebSocket frame. */
   requestBytes: 10 * 1024 * 1024,
   operationsPerSocket: 50,
+  /** Requests per second of one key, including operations on its sockets. 0 means no limit. */
   keyRequests: 1_000,
   keySockets: 2_000,
+  /** Open subscriptions of one key, on sockets and event streams together. */
   keySubscriptions: 10_000,
+  /** Requests per second of all keys of one tenant together. 0 means no limit. */
   tenantRequests: 0,
+  /** How long a connection may take to send the head of its first or next request. */
   requestHeadMs: 20_000,
+  /** How long a client may leave what it is sent unread. */
   stalledSocketMs: 60_000,
+  /** How long a stream waits for a database that is unavailable, before it ends with UNAVAILABLE. */
   unavailableMs: 30_000,
+  /** How often the keys of open requests, sockets and event streams are checked. */
   keyCheckMs: 1_000,
+  /** How long a query or mutation may take. `waitMs` alone allows five minutes. */
   executionMs: 330_000,
+  /** Whether clients may ask for the schema. */
   introspection: true,
+  /** The memory for parsed and validated documents. */
   documentCacheBytes: 48 * 1024 * 1024,
 }
 
@@ -109,7 +90,7 @@ function useTokenLimit({ tokens, documentLength }: Limits): Plugin {
     try {
       return parse(source, { ...options, maxLexicalTokens: tokens })
     } catch (error) {
-      if (!(error as Error).message.includes('tokens. Parsing aborted')) throw error
+      if (!errorMessage(error).includes('tokens. Parsing aborted')) throw error
       throw tooComplex(`Token limit of ${tokens} exceeded. Use variables, or send several operations.`)
     }
   }

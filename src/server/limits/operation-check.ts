@@ -7,11 +7,11 @@ import {
 } from 'graphql'
 import type { Plugin } from 'graphql-yoga'
 
-import type { RateLimit } from '../../graphql/context.ts'
 import { ClientError, toVariableError } from '../../graphql/errors.ts'
 import { introspectionCost } from '../../graphql/introspection-cost.ts'
 import { operationCost } from '../../graphql/operation-cost.ts'
 import type { ClientLimits } from './client-limits.ts'
+import { contextOf } from '../operation-context.ts'
 import { tooComplex, type Limits } from './limits.ts'
 import { faultOfSize } from './variable-size.ts'
 
@@ -20,26 +20,29 @@ import { faultOfSize } from './variable-size.ts'
  * that ask for it.
  */
 export function useOperationCheck(limits: Limits, clients: Pick<ClientLimits, 'requestsOf'>): Plugin {
-  const check = ({ args }: { readonly args: ExecutionArgs }): CheckedOperation => {
+  const check = (args: ExecutionArgs): CheckedOperation => {
     const { cost, errors } = checkOperation(args, limits)
-    const context = args.contextValue as OperationContext
+    const context = contextOf(args)
     if (cost === undefined) return { refusal: errors && { errors } }
     const { request, key = request?.headers.get('authorization') ?? null } = context
-    context.rateLimit = () => ({ cost, costLimit: limits.cost, ...clients.requestsOf(key) })
-    const asksForCost = request?.headers.get('x-holdpoint-cost') === '1'
-    const withCost = (result: ExecutionResult): ExecutionResult =>
-      asksForCost ? { ...result, extensions: { ...result.extensions, cost: context.rateLimit!() } } : result
-    return { refusal: errors && withCost({ errors }), withCost: asksForCost ? withCost : undefined }
+    const rateLimit = () => ({ cost, costLimit: limits.cost, ...clients.requestsOf(key) })
+    context.rateLimit = rateLimit
+    if (request?.headers.get('x-holdpoint-cost') !== '1') return { refusal: errors && { errors } }
+    const withCost = (result: ExecutionResult): ExecutionResult => ({
+      ...result,
+      extensions: { ...result.extensions, cost: rateLimit() },
+    })
+    return { refusal: errors && withCost({ errors }), withCost }
   }
   return {
     onExecute({ args, setResultAndStopExecution }) {
-      const { refusal, withCost } = check({ args })
+      const { refusal, withCost } = check(args)
       if (refusal) setResultAndStopExecution(refusal)
       if (!withCost) return undefined
       return { onExecuteDone: ({ result, setResult }) => setResult(withCost(result as ExecutionResult)) }
     },
     onSubscribe({ args, setResultAndStopExecution }) {
-      const { refusal, withCost } = check({ args })
+      const { refusal, withCost } = check(args)
       if (refusal) setResultAndStopExecution(refusal)
       if (!withCost) return undefined
       const onNext = ({ result, setResult }: OnNext) => setResult(withCost(result as ExecutionResult))
@@ -53,19 +56,11 @@ interface OnNext {
   setResult(result: ExecutionResult): void
 }
 
-/** What the check finds in the context of an operation, and adds to it. */
-interface OperationContext {
-  /** Not on WebSockets, which have the key that `connection_init` showed. */
-  readonly request?: Request
-  readonly key?: string | null
-  rateLimit?: () => RateLimit
-}
-
 interface CheckedOperation {
   /** Undefined if the operation may be executed. */
   readonly refusal: ExecutionResult | undefined
   /** Undefined if the client does not ask for the cost. */
-  readonly withCost?: ((result: ExecutionResult) => ExecutionResult) | undefined
+  readonly withCost?: (result: ExecutionResult) => ExecutionResult
 }
 
 /** The cost is undefined if the variables, which it depends on, are invalid. */

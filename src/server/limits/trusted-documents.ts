@@ -1,6 +1,7 @@
 import { parse, validate, type GraphQLSchema } from 'graphql'
 
 import { ClientError } from '../../graphql/errors.ts'
+import { errorMessage } from '../../util/error-message.ts'
 import { isJsonObject } from '../../util/json.ts'
 import { StartError } from '../../util/start-error.ts'
 import { clientDocuments, consoleDocuments } from './own-documents.ts'
@@ -35,7 +36,7 @@ function problemOf(schema: GraphQLSchema, text: string): string | undefined {
   try {
     return validate(schema, parse(text), undefined, { maxErrors: 1 })[0]?.message
   } catch (error) {
-    return (error as Error).message
+    return errorMessage(error)
   }
 }
 

@@ -72,10 +72,10 @@ function faultOf(type: GraphQLInputType, value: unknown, field: string): ClientE
   if (!isInputObjectType(type) || !isJsonObject(value)) return undefined
   const fields = type.getFields()
   const names = Object.keys(value)
-  if (names.length > Object.keys(fields).length) {
-    const unknown = names.find((name) => !Object.hasOwn(fields, name))!
+  const isLarge = names.length > Object.keys(fields).length
+  const unknown = isLarge ? names.find((name) => !Object.hasOwn(fields, name)) : undefined
+  if (unknown !== undefined)
     return tooLarge(field, `It has a field "${unknown.slice(0, 100)}", which ${type.name} does not have.`)
-  }
   return first(names, (name) => {
     const known = fields[name]
     return known && faultOf(known.type, value[name], `${field}.${name}`)

@@ -11,18 +11,8 @@ const consoleFolder = fileURLToPath(new URL('../../../console/dist/', import.met
 
 /** The first part of every address that the console shows a page for. */
 const pages = [
-  '',
-  'agents',
-  'conversations',
-  'inbox',
-  'runs',
-  'schedules',
-  'usage',
-  'budgets',
-  'tools',
-  'memory',
-  'webhooks',
-  'settings',
+  ...['', 'agents', 'conversations', 'inbox', 'runs', 'schedules', 'usage', 'budgets'],
+  ...['tools', 'memory', 'webhooks', 'settings'],
 ]
 
 const types: Readonly<Record<string, string>> = {
@@ -53,7 +43,7 @@ interface File {
   /** The name of the file carries a hash of its content, so it never changes. */
   readonly isHashed: boolean
   /** The content by its encoding. */
-  readonly bodies: Readonly<Record<'br' | 'gzip' | 'identity', Buffer | undefined>>
+  readonly bodies: Readonly<Record<'br' | 'gzip', Buffer | undefined>> & { readonly identity: Buffer }
 }
 
 export interface Console {
@@ -96,18 +86,15 @@ function fileOf(path: string): string {
 async function load(folder: string): Promise<ReadonlyMap<string, File>> {
   const names = await readdir(folder, { recursive: true }).catch(() => [])
   const read = (name: string): Promise<Buffer | undefined> => readFile(join(folder, name)).catch(() => undefined)
-  const files = names
-    .filter((name) => types[extname(name)])
-    .map(async (name): Promise<readonly [string, File] | undefined> => {
-      const [identity, br, gzip] = await Promise.all([read(name), read(`${name}.br`), read(`${name}.gz`)])
-      if (!identity) return undefined
-      const path = `/${name.replaceAll('\\', '/')}`
-      const etag = `"${createHash('sha256').update(identity).digest('base64url')}"`
-      return [
-        path,
-        { type: types[extname(name)]!, etag, isHashed: path.startsWith('/assets/'), bodies: { br, gzip, identity } },
-      ]
-    })
+  const files = names.map(async (name): Promise<readonly [string, File] | undefined> => {
+    const type = types[extname(name)]
+    if (!type) return undefined
+    const [identity, br, gzip] = await Promise.all([read(name), read(`${name}.br`), read(`${name}.gz`)])
+    if (!identity) return undefined
+    const path = `/${name.replaceAll('\\', '/')}`
+    const etag = `"${createHash('sha256').update(identity).digest('base64url')}"`
+    return [path, { type, etag, isHashed: path.startsWith('/assets/'), bodies: { br, gzip, identity } }]
+  })
   return new Map((await Promise.all(files)).filter((file) => file !== undefined))
 }
 
@@ -124,7 +111,7 @@ function sendFile(
   response.setHeader('cache-control', isHashed ? 'public, max-age=31536000, immutable' : 'no-cache')
   response.setHeader('vary', 'accept-encoding')
   if (status === 200 && request.headers['if-none-match'] === etag) return void response.writeHead(304).end()
-  const body = bodies[encoding ?? 'identity']!
+  const body = bodies[encoding ?? 'identity'] ?? bodies.identity
   response.writeHead(status, {
     'content-type': type,
     'content-length': body.length,

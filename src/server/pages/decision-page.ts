@@ -1,9 +1,7 @@
-import { createHash } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 
 import type { DecisionView } from '../../auth/decision-links.ts'
-import { iconUrl } from './icon.ts'
-import { contentSecurityPolicy, sendError } from './pages.ts'
+import { createPage, iconUrl, sendError } from './pages.ts'
 
 /** What is behind the links. An unknown link is undefined, or false. */
 export interface Decisions {
@@ -34,7 +32,7 @@ export function createDecisionPage({ open, decide }: Decisions) {
       if (decision !== 'approve' && decision !== 'deny')
         return sendError(response, 400, 'The form must have the field `decision`, which is `approve` or `deny`.')
       const isKnown = await decide(token, { approves: decision === 'approve', reason: form.get('reason') ?? '' })
-      if (!isKnown) return sendPage(response, 404, unknownLink)
+      if (!isKnown) return send(response, 404, unknownLink)
       // Relative, because a proxy may have put a path before it.
       response.writeHead(303, { location: token }).end()
       return
@@ -44,8 +42,8 @@ export function createDecisionPage({ open, decide }: Decisions) {
       return sendError(response, 405, 'This address answers GET, HEAD and POST only.')
     }
     const shown = await open(token)
-    if (!shown) return sendPage(response, 404, unknownLink)
-    sendPage(response, 200, shown === 'gone' ? deletedCall : contentOf(shown))
+    if (!shown) return send(response, 404, unknownLink)
+    send(response, 200, shown === 'gone' ? deletedCall : contentOf(shown))
   }
 }
 
@@ -127,16 +125,16 @@ const entities: Readonly<Record<string, string>> = {
 }
 
 function escape(text: string): string {
-  return text.replaceAll(/[&<>"']/g, (character) => entities[character]!)
+  return text.replaceAll(/[&<>"']/g, (character) => entities[character] ?? character)
 }
 
-const style = `
-:root { color-scheme: light dark; --ink: #22201d; --soft: #6d675f; --paper: #faf8f5; --card: #fff; --line: #e4dfd7; --accent: #a8480f; --good: #1d6b3a; --bad: #a32020; }
-@media (prefers-color-scheme: dark) { :root { --ink: #ece8e1; --soft: #a39c91; --paper: #1a1816; --card: #23201d; --line: #38342f; --accent: #f0915a; --good: #7fce9a; --bad: #f08a80; } }
-* { box-sizing: border-box; }
-body { margin: 0; padding: 1.5rem 1rem; background: var(--paper); color: var(--ink); font: 1.0625rem/1.55 system-ui, sans-serif; }
-main { max-width: 38rem; margin: 0 auto; }
-header { display: flex; align-items: center; gap: .5rem; color: var(--soft); }
+const sendPage = createPage({
+  title: 'Decision · Holdpoint',
+  hasForm: true,
+  style: `
+body { padding: 1.5rem 1rem; }
+main { margin: 0 auto; }
+header { gap: .5rem; color: var(--soft); }
 header img { width: 1.5rem; height: 1.5rem; }
 h1 { margin: 1.25rem 0 1rem; font-size: 1.375rem; line-height: 1.3; overflow-wrap: anywhere; }
 pre { margin: 1rem 0; padding: .875rem 1rem; max-height: 50vh; overflow: auto; white-space: pre-wrap; overflow-wrap: anywhere; background: var(--card); border: 1px solid var(--line); border-radius: .5rem; font: .9375rem/1.5 ui-monospace, monospace; }
@@ -151,31 +149,9 @@ button.deny { color: var(--bad); background: transparent; border-color: var(--ba
 :focus-visible { outline: 3px solid var(--accent); outline-offset: 2px; }
 .outcome { padding: .75rem 1rem; border-left: 4px solid var(--soft); background: var(--card); }
 .outcome.approved { border-color: var(--good); } .outcome.denied { border-color: var(--bad); }
-`
-const styleHash = createHash('sha256').update(style).digest('base64')
+`,
+})
 
-const policy = contentSecurityPolicy([`style-src 'sha256-${styleHash}'`, 'img-src data:']).replace(
-  "form-action 'none'",
-  "form-action 'self'",
-)
-
-function sendPage(response: ServerResponse, status: number, content: string): void {
-  response.writeHead(status, { 'content-type': 'text/html; charset=utf-8', 'content-security-policy': policy })
-  response.end(`<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>Decision · Holdpoint</title>
-<link rel="icon" href="${iconUrl}">
-<style>${style}</style>
-</head>
-<body>
-<main>
-<header><img src="${iconUrl}" alt=""><span>Holdpoint</span></header>
-${content}
-</main>
-</body>
-</html>
-`)
+function send(response: ServerResponse, status: number, content: string): void {
+  sendPage(response, status, `<header><img src="${iconUrl}" alt=""><span>Holdpoint</span></header>\n${content}`)
 }

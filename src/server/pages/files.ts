@@ -1,10 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 
 import { ClientError, toClientError } from '../../graphql/errors.ts'
-import type { Log } from '../../util/log.ts'
-import type { Identify } from '../access/authentication.ts'
-import type { KeyWatch } from '../access/key-watch.ts'
 import { answerOf } from '../answer.ts'
+import type { Transport } from '../transport.ts'
 import { contentSecurityPolicy, isRead, sendClientError } from './pages.ts'
 
 /** A file that the client may read. */
@@ -28,18 +26,11 @@ export function isFilePath(path: string): boolean {
 /** Types that a browser shows as a picture and that cannot contain a script. All others are downloaded. */
 const shownTypes = new Set(['image/png', 'image/jpeg', 'image/gif', 'image/webp'])
 
-interface FileEndpoint<Viewer> {
-  readonly identify: Identify<Viewer>
-  readonly openFile: OpenFile<Viewer>
-  readonly log: Log
-  readonly keyWatch: KeyWatch
-}
-
 /**
  * Sends stored files, which come from clients and tools: whatever a file contains, a browser neither runs it nor
  * guesses its type. Caches must ask again every time, so that a deleted file or a revoked key takes effect.
  */
-export function createFiles<Viewer>({ identify, openFile, log, keyWatch }: FileEndpoint<Viewer>) {
+export function createFiles<Viewer>({ identify, log, keyWatch }: Transport<Viewer>, openFile: OpenFile<Viewer>) {
   return async (request: IncomingMessage, response: ServerResponse, path: string): Promise<void> => {
     if (!isRead(request, response)) return
     try {

@@ -2,6 +2,7 @@ import type { Plugin } from 'graphql-yoga'
 
 import { ClientError } from '../../graphql/errors.ts'
 import type { Answer } from '../answer.ts'
+import { contextOf } from '../operation-context.ts'
 import { accepts, acceptsMultipart } from '../limits/request-rules.ts'
 
 export function isStream({ headers }: Pick<Response, 'headers'>): boolean {
@@ -14,7 +15,7 @@ export function isStream({ headers }: Pick<Response, 'headers'>): boolean {
 export function useEventStreams(open: Set<Answer>): Plugin<object, { answer?: Answer }> {
   return {
     onSubscribe({ args, setResultAndStopExecution }) {
-      const { request, answer } = args.contextValue as { request?: Request; answer?: Answer }
+      const { request, answer } = contextOf(args)
       // WebSocket operations have neither.
       if (!request || !answer) return undefined
       if (accepts(request, 'text/event-stream') || acceptsMultipart(request))

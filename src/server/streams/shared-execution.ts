@@ -12,7 +12,9 @@ import type { Plugin } from 'graphql-yoga'
 
 import { isTransientError, toClientError } from '../../graphql/errors.ts'
 import type { Log } from '../../util/log.ts'
+import { keepNewest } from '../../util/keep-newest.ts'
 import { retryTransient } from '../../util/retry-transient.ts'
+import { contextOf } from '../operation-context.ts'
 import { preparePlainExecution } from './plain-execution.ts'
 
 /**
@@ -22,14 +24,14 @@ import { preparePlainExecution } from './plain-execution.ts'
  */
 export class SharedStream implements AsyncIterableIterator<ExecutionResult> {
   readonly #events: AsyncIterator<unknown>
-  readonly #execute: (event: unknown) => Executed | Promise<Executed>
+  readonly #execute: Execute
   readonly #patienceMs: number
   readonly #release: () => void
   readonly #closing = new AbortController()
 
   constructor(
     events: AsyncIterable<unknown>,
-    execute: (event: unknown) => Executed | Promise<Executed>,
+    execute: Execute,
     { patienceMs, release }: { readonly patienceMs: number; readonly release: () => void },
   ) {
     this.#events = events[Symbol.asyncIterator]()
@@ -76,8 +78,8 @@ export class SharedStream implements AsyncIterableIterator<ExecutionResult> {
   }
 
   /** Waits for the first execution, and repeats it as long as the database is unavailable. */
-  async #retry(event: unknown, first: Executed | Promise<Executed>): Promise<Executed> {
-    let attempt: Executed | Promise<Executed> | undefined = first
+  async #retry(event: unknown, first: Execution): Promise<Executed> {
+    let attempt: Execution | undefined = first
     const work = async (): Promise<Executed> => {
       const executed = await (attempt ?? this.#execute(event))
       attempt = undefined
@@ -99,6 +101,9 @@ export class SharedStream implements AsyncIterableIterator<ExecutionResult> {
     await this.#events.return?.()
   }
 }
+
+type Execution = Executed | Promise<Executed>
+type Execute = (event: unknown) => Execution
 
 /** The result of one event for one operation. */
 class Executed {
@@ -148,12 +153,12 @@ function once(call: () => void): () => void {
  */
 export function createSharedExecution(log: Log, options: SharedExecutionOptions) {
   const streams = new WeakMap<object, SharedStream>()
-  const executions = new Map<object, Map<string, Executed | Promise<Executed>>>()
+  const executions = new Map<object, Map<string, Execution>>()
   const documents = new WeakMap<DocumentNode, { readonly number: number; readonly variables: readonly string[] }>()
   let documentCount = 0
 
   async function subscribe(args: ExecutionArgs): Promise<ExecutionResult | SharedStream> {
-    const release = once(options.openSubscription(args.contextValue as { viewer?: unknown }))
+    const release = once(options.openSubscription(contextOf(args)))
     const events = await createSourceEventStream(args).catch((error: unknown) => {
       release()
       throw error
@@ -168,23 +173,19 @@ export function createSharedExecution(log: Log, options: SharedExecutionOptions)
       patienceMs: options.patienceMs,
       release,
     })
-    streams.set(args.contextValue as object, stream)
+    streams.set(contextOf(args), stream)
     return stream
   }
 
-  function executeShared(
-    event: unknown,
-    key: string,
-    executeOnce: (event: unknown) => Executed | Promise<Executed>,
-  ): Executed | Promise<Executed> {
+  function executeShared(event: unknown, key: string, executeOnce: Execute): Execution {
     // Two objects with equal contents are two events; two equal numbers or texts cannot be told apart.
     if (typeof event !== 'object' || event === null) return executeOnce(event)
-    const known = executions.get(event) ?? new Map<string, Executed | Promise<Executed>>()
+    const known = executions.get(event) ?? new Map<string, Execution>()
     const earlier = known.get(key)
     if (earlier && (earlier instanceof Promise || performance.now() - earlier.at < freshMs)) return earlier
     const executed = executeOnce(event)
     executions.set(event, known.set(key, executed))
-    if (executions.size > keptEvents) executions.delete(executions.keys().next().value!)
+    keepNewest(executions, keptEvents)
     if (executed instanceof Promise) {
       executed.then(
         (settled) => (settled.failure === undefined ? known.set(key, settled) : known.delete(key)),
@@ -194,7 +195,7 @@ export function createSharedExecution(log: Log, options: SharedExecutionOptions)
     return executed
   }
 
-  function executor(args: ExecutionArgs): (event: unknown) => Executed | Promise<Executed> {
+  function executor(args: ExecutionArgs): Execute {
     const executePlain = preparePlainExecution(args)
     return (event) => {
       const result = executePlain(event) ?? execute({ ...args, rootValue: event })
@@ -204,19 +205,20 @@ export function createSharedExecution(log: Log, options: SharedExecutionOptions)
     }
   }
 
-  function keyOf({ document, operationName, variableValues, contextValue }: ExecutionArgs): string {
+  function keyOf(args: ExecutionArgs): string {
+    const { document, operationName, variableValues } = args
     const known = documents.get(document) ?? { number: (documentCount += 1), variables: inner(document, operationName) }
     documents.set(document, known)
     // Includes the names: an omitted variable takes its default, and null does not.
     const values = known.variables.map((name) => ({ [name]: variableValues?.[name] }))
-    return JSON.stringify([known.number, operationName, values, (contextValue as { viewer?: unknown }).viewer])
+    return JSON.stringify([known.number, operationName, values, contextOf(args).viewer])
   }
 
   const plugin: Plugin = { onSubscribe: ({ setSubscribeFn }) => setSubscribeFn(subscribe) }
   return {
     plugin,
     /** The stream that was opened in this context, without the wrappers that plugins added. */
-    streamOf: (context: unknown): SharedStream | undefined => streams.get(context as object),
+    streamOf: (args: Pick<ExecutionArgs, 'contextValue'>): SharedStream | undefined => streams.get(contextOf(args)),
   }
 }
 

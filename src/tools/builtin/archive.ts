@@ -3,7 +3,7 @@ import { checkedPassageText, checkedQuery } from '../../domain/memory/passage.ts
 import type { Db } from '../../store/database/schema.ts'
 import { searchPassages, type EmbedQuery } from '../../store/memory/search-passages.ts'
 import { sumStoredBytes } from '../../store/files/files.ts'
-import { cutText, type JsonObject } from '../../util/json.ts'
+import { cutText, textIn, type JsonObject } from '../../util/json.ts'
 import type { Execution, ToolOutput } from '../execution.ts'
 
 const maxTextLength = 4_000
@@ -21,7 +21,7 @@ export async function insertIntoArchive(
   const { tenantId } = execution.run
   if (tenantStorageBytes !== undefined && (await sumStoredBytes(db, tenantId)) > tenantStorageBytes)
     return { ok: false, output: 'The archive is full: what the tenant may store is used up. Nothing was stored.' }
-  const text = checkedPassageText('content', args['content'] as string)
+  const text = checkedPassageText('content', textIn(args['content']))
   const passages = [{ agentId: ownerOf(execution), text, tags: tagsOf(args) }]
   return { ok: true, output: 'The text was stored in the archival memory.', passages }
 }
@@ -32,7 +32,7 @@ export async function searchArchive(
   execution: Execution,
   embed: EmbedQuery,
 ): Promise<ToolOutput> {
-  const query = checkedQuery('query', args['query'] as string)
+  const query = checkedQuery('query', textIn(args['query']))
   const limit = Number(args['limit'] ?? 10)
   const search = { agentId: ownerOf(execution), query, tags: tagsOf(args), limit, embed }
   const found = await searchPassages(db, execution.agent, search)
@@ -50,5 +50,5 @@ function ownerOf({ run, agent }: Execution): string {
 }
 
 function tagsOf(args: JsonObject): readonly string[] {
-  return checkedTags('tags', (args['tags'] as readonly string[] | undefined) ?? [])
+  return checkedTags('tags', Array.isArray(args['tags']) ? args['tags'].map(textIn) : [])
 }

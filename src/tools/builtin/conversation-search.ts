@@ -1,6 +1,6 @@
 import type { Db } from '../../store/database/schema.ts'
 import { searchMessages, type SearchedType } from '../../store/conversations/search-messages.ts'
-import { cutText, type JsonObject } from '../../util/json.ts'
+import { cutText, textIn, type JsonObject } from '../../util/json.ts'
 import type { Execution, ToolOutput } from '../execution.ts'
 
 const typesOfRole: Readonly<Record<string, readonly SearchedType[]>> = {
@@ -19,8 +19,8 @@ const lastPosition = 2 ** 31 - 1
 
 /** Searches the whole conversation except the current turn, which the model can see. */
 export async function searchConversation(db: Db, args: JsonObject, { run, agent }: Execution): Promise<ToolOutput> {
-  const roles = (args['roles'] as readonly string[] | undefined) ?? Object.keys(typesOfRole)
-  const query = ((args['query'] as string | undefined) ?? '').trim()
+  const roles = Array.isArray(args['roles']) ? args['roles'].map(textIn) : Object.keys(typesOfRole)
+  const query = textIn(args['query']).trim()
   const found = await searchMessages(db, {
     conversationId: run.conversationId,
     before: run.firstPosition ?? lastPosition,

@@ -5,7 +5,7 @@ import type { JsonObject } from '../../util/json.ts'
 import type { Execution, ToolOutput } from '../execution.ts'
 
 export function isMemoryTool(name: string): name is MemoryToolName {
-  return (memoryToolNames as readonly string[]).includes(name)
+  return memoryToolNames.some((one) => one === name)
 }
 
 /**

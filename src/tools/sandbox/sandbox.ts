@@ -3,6 +3,7 @@ import { extname } from 'node:path'
 import { Worker } from 'node:worker_threads'
 
 import { onAbort } from '../../util/abort.ts'
+import { Turns } from '../../util/turns.ts'
 import type { ScriptJob, ScriptOutcome } from './script.ts'
 
 /** Maximum number of threads, in all and per tenant, so that one tenant cannot delay the others. */
@@ -32,67 +33,44 @@ interface Thread {
   readonly tenantId: string
 }
 
-interface Waiting {
-  readonly tenantId: string
-  readonly start: (thread: Thread) => void
-  readonly giveUp: (reason: Error) => void
-}
-
 /** Runs scripts in their own threads, so that no script can block the process or another tenant. */
 export class Sandbox {
   /** Ordered by last use, most recent last. */
   readonly #idle: Thread[] = []
   readonly #busy = new Set<Thread>()
-  readonly #queue: Waiting[] = []
+  readonly #turns = new Turns({ max: maxThreads, maxPerOwner: maxThreadsPerTenant })
   #closed = false
 
   async run(job: ScriptJob, { tenantId, signal }: ScriptOptions): Promise<ScriptOutcome> {
-    const thread = await this.#turn(tenantId, signal)
-    let reusable = false
-    try {
-      const outcome = await runIn(thread, job, signal)
-      reusable = outcome.clean
-      return outcome
-    } finally {
-      this.#giveBack(thread, reusable)
-      this.#next()
-    }
+    signal.throwIfAborted()
+    return this.#turns.run(
+      tenantId,
+      async () => {
+        const thread = this.#take(tenantId)
+        let reusable = false
+        try {
+          const outcome = await runIn(thread, job, signal)
+          reusable = outcome.clean
+          return outcome
+        } finally {
+          this.#giveBack(thread, reusable)
+        }
+      },
+      signal,
+    )
   }
 
   /** Kills running scripts and rejects waiting ones. May be called twice. */
   async close(): Promise<void> {
     this.#closed = true
-    for (const { giveUp } of this.#queue.splice(0)) giveUp(stopping())
+    this.#turns.clear(stopping())
     await Promise.all([...this.#idle.splice(0), ...this.#busy].map(({ worker }) => worker.terminate()))
-  }
-
-  /** Waits until the tenant may have a thread. */
-  async #turn(tenantId: string, signal: AbortSignal): Promise<Thread> {
-    signal.throwIfAborted()
-    if (this.#hasRoom(tenantId)) return this.#take(tenantId)
-    const { promise, resolve, reject } = Promise.withResolvers<Thread>()
-    const waiting: Waiting = { tenantId, start: resolve, giveUp: reject }
-    this.#queue.push(waiting)
-    const stopListening = onAbort(signal, (reason) => {
-      remove(this.#queue, waiting)
-      reject(reason)
-    })
-    try {
-      return await promise
-    } finally {
-      stopListening()
-    }
-  }
-
-  #hasRoom(tenantId: string): boolean {
-    const own = [...this.#busy].filter((thread) => thread.tenantId === tenantId).length
-    return this.#busy.size < maxThreads && own < maxThreadsPerTenant
   }
 
   #take(tenantId: string): Thread {
     if (this.#closed) throw stopping()
-    const index = this.#idle.findLastIndex((thread) => thread.tenantId === tenantId)
-    const thread = index >= 0 ? this.#idle.splice(index, 1)[0]! : this.#start(tenantId)
+    const thread = this.#idle.findLast((one) => one.tenantId === tenantId) ?? this.#start(tenantId)
+    remove(this.#idle, thread)
     thread.worker.ref()
     this.#busy.add(thread)
     return thread
@@ -114,14 +92,7 @@ export class Sandbox {
     if (!reusable || this.#closed) return void thread.worker.terminate()
     thread.worker.unref()
     this.#idle.push(thread)
-    if (this.#idle.length > maxIdle) void this.#idle.shift()!.worker.terminate()
-  }
-
-  /** Gives a thread to the script that has waited longest and whose tenant may have one. */
-  #next(): void {
-    const index = this.#queue.findIndex((waiting) => this.#hasRoom(waiting.tenantId))
-    const [waiting] = index >= 0 && !this.#closed ? this.#queue.splice(index, 1) : []
-    waiting?.start(this.#take(waiting.tenantId))
+    if (this.#idle.length > maxIdle) void this.#idle.shift()?.worker.terminate()
   }
 }
 

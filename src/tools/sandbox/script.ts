@@ -10,7 +10,10 @@ import {
   type QuickJSHandle,
   type QuickJSRuntime,
   type QuickJSSyncVariant,
+  type VmCallResult,
 } from 'quickjs-emscripten-core'
+
+import { errorMessage } from '../../util/error-message.ts'
 
 /** A call of a tool's function, or a check of its source. Only text and numbers, because it is sent to a thread. */
 export interface ScriptJob {
@@ -98,7 +101,7 @@ function attempt(
       context.dispose()
     }
   } catch (error) {
-    const { message } = error as Error
+    const message = errorMessage(error)
     const failed = { ok: false, isContent: false, late: false, clean: false }
     if (budget.isSpent) return { ...failed, output: 'It did not finish in time.', late: true }
     if (/out of memory|memory access|could not allocate/i.test(message))
@@ -144,9 +147,9 @@ class ScriptError extends Error {}
 function execute(scope: Scope, context: QuickJSContext, job: ScriptJob, printed: Printed): ScriptResult {
   const { runtime } = context
   const keep = (handle: QuickJSHandle) => scope.manage(handle)
-  const unwrap = (result: { readonly error?: QuickJSHandle | undefined; readonly value?: QuickJSHandle }) => {
+  const unwrap = (result: VmCallResult<QuickJSHandle>) => {
     if (result.error) throw thrown(context, keep(result.error))
-    return keep(result.value!)
+    return keep(result.value)
   }
   const settled = (handle: QuickJSHandle) => keep(settle(runtime, context, handle))
 

@@ -8,9 +8,9 @@ import { engine, runScript, type ScriptJob } from './script.ts'
 /** A thread that runs one script after another. It announces when it is ready. */
 yieldToServer()
 await engine
-parentPort!.postMessage('ready')
+parentPort?.postMessage('ready')
 // A job that breaks the engine ends the thread, and so the pool notices it.
-parentPort!.on('message', (job: ScriptJob) => void runScript(job).then((outcome) => parentPort!.postMessage(outcome)))
+parentPort?.on('message', (job: ScriptJob) => void runScript(job).then((outcome) => parentPort?.postMessage(outcome)))
 
 /** Lowers the priority of this thread below the server's threads. Only Linux has thread priorities. */
 function yieldToServer(): void {
