@@ -169,10 +169,14 @@ test('[DUE5] a schedule whose conversation or agent is deleted is disabled and s
   await execute('mutation ($input: DeleteAgentInput!) { deleteAgent(input: $input) { deletedId } }', {
     input: { id: agentId },
   })
-  const deleted = await execute('query ($id: ID!) { schedule(id: $id) { agentId enabled lastError } }', {
-    id: whole.id,
-  })
-  expect(deleted).toEqual({ agentId, enabled: false, lastError: 'The agent was deleted.' })
+  const deleted = await execute(
+    'query ($id: ID!) { schedule(id: $id) { agentId agent { id name model } enabled lastError } }',
+    { id: whole.id },
+  )
+  const agent = { id: agentId, name: 'deleted agent', model: '' }
+  expect(deleted).toEqual({ agentId, agent, enabled: false, lastError: 'The agent was deleted.' })
+  const listed = await execute('{ schedules(last: 200) { nodes { agent { id } } } }', {})
+  expect(listed.nodes).toContainEqual({ agent: { id: agentId } })
 })
 
 test('[DUE6] times while a schedule is disabled were never due, and a new name keeps the due time', async () => {

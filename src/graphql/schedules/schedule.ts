@@ -1,5 +1,7 @@
 import { createSchedule, deleteSchedule, updateSchedule } from '../../commands/schedules/schedule.ts'
 import { triggerSchedule } from '../../commands/schedules/run-schedule.ts'
+import type { Agent as AgentShape } from '../../domain/agents/agent.ts'
+import { unsetAgent } from '../../domain/agents/agent-input.ts'
 import {
   type MissedSchedule as DomainMissed,
   nextTimes,
@@ -27,6 +29,14 @@ const MissedSchedule = describedEnum<DomainMissed>(
   { SKIP: 'No run.', ONCE: 'One run for all that were missed.' },
 )
 
+/** The schedules of a deleted agent stay, so that people can see why they stopped. */
+function deletedAgent({ agentId, tenantId, createdAt }: ScheduleShape): AgentShape {
+  return {
+    ...{ ...unsetAgent, id: agentId, tenantId, key: null, name: 'deleted agent', toolRules: [] },
+    ...{ createdAt, updatedAt: createdAt },
+  }
+}
+
 /** As many as clients are shown. */
 const shownTimes = 10
 
@@ -37,7 +47,12 @@ implement(Schedule, {
   fields: (t) => ({
     name: string('Display name. Conversations that the schedule starts have it as title.'),
     agentId: idOf('Agent', 'agentId', 'Id of the agent, which may have been deleted. The schedule is disabled then.'),
-    agent: linkTo(Agent, 'agentId', 'Agent that gets the messages.'),
+    agent: t.field({
+      type: Agent,
+      description: 'Agent that gets the messages. If it was deleted, one without settings that has its id.',
+      resolve: async (schedule, _args, { loaders }) =>
+        (await loaders.agents.load(schedule.agentId)) ?? deletedAgent(schedule),
+    }),
     conversation: linkOrNull(
       Conversation,
       'conversationId',
