@@ -390,7 +390,7 @@ test('[SLP10] deleting the foreground agent, or the group, removes the group and
   expect(await remains(first)).toEqual({ agent: false, group: false, made: false, memory_persona: false, human: true })
 
   const second = await idsOf(await createAgent())
-  await say(second.agent, 'hello')
+  const turn = await say(second.agent, 'hello')
   const { deleteSleeptimeGroup } = await app.data(
     'mutation ($id: ID!) { deleteSleeptimeGroup(input: { id: $id }) { deletedId } }',
     { id: second.group },
@@ -398,6 +398,14 @@ test('[SLP10] deleting the foreground agent, or the group, removes the group and
   expect(deleteSleeptimeGroup.deletedId).toBe(second.group)
   expect(await remains(second)).toEqual({ agent: true, group: false, made: false, memory_persona: false, human: true })
   expect(await say(second.agent, 'still there?')).toMatchObject({ status: 'COMPLETED', children: [] })
+  // The log of the turn can still be read.
+  const { run } = await app.data(
+    `query ($id: ID!) { run(id: $id) { events(types: [CHILD_RUN_STARTED]) { nodes {
+      ... on ChildRunStarted { child { id status startedAt usage { totalTokens } } } } } } }`,
+    { id: turn.id },
+  )
+  const child = { id: turn.children[0].id, status: 'CANCELLED', startedAt: null, usage: { totalTokens: 0 } }
+  expect(run.events.nodes).toEqual([{ child }])
 })
 
 test('[SLP11] agents that work for each other do not deadlock', async () => {

@@ -1,4 +1,5 @@
 import { encodeStepId } from '../../domain/ids.ts'
+import { noUsage } from '../../domain/models/usage.ts'
 import {
   type ConversationEvent as DomainConversationEvent,
   type DeltaKind as DomainDeltaKind,
@@ -7,6 +8,7 @@ import {
   type LogEntry,
   type RunEvent as DomainRunEvent,
 } from '../../domain/runs/run-event.ts'
+import type { Run as DomainRun } from '../../domain/runs/run.ts'
 import { builder } from '../builder.ts'
 import { describedEnum, sentencesOf } from '../described-enum.ts'
 import { cursor, id, idOf, implement, int, of, type Shown, string, time, type ValueOf } from '../fields.ts'
@@ -173,11 +175,24 @@ implement(entryRef('child', typeNames.CHILD_RUN_STARTED), {
   interfaces,
   fields: (t) => ({
     child: t.field({
-      ...of(Run)('The background run.'),
-      resolve: ({ entry }, _args, { loaders }) => loadExisting(loaders.runs, 'Run', entry.runId),
+      ...of(Run)('The background run. If it was deleted, one that has its id and was cancelled before it began.'),
+      resolve: async ({ runId, entry, at }, _args, { loaders }) => {
+        const child = await loaders.runs.load(entry.runId)
+        return child ?? { ...(await loadExisting(loaders.runs, 'Run', runId)), ...deletedChild(entry.runId, runId, at) }
+      },
     }),
   }),
 })
+
+/** The event of a deleted run stays, and the log can be read. */
+function deletedChild(id: string, parentId: string, at: Date) {
+  return {
+    ...{ id, parentId, kind: 'SLEEPTIME', sentBy: null, scheduleId: null, number: 0, hold: null, previousHold: null },
+    ...{ resumed: null, status: 'CANCELLED', stopReason: 'CANCELLED', error: null, hasOutput: false, nextSeq: 1 },
+    ...{ firstPosition: null, nextPosition: null, attempts: 0, cancelRequestedAt: null, cancelledBy: null },
+    ...{ usage: noUsage, steps: 0, createdAt: at, updatedAt: at, startedAt: null, finishedAt: at },
+  } as const satisfies Partial<DomainRun>
+}
 
 const DeltaKind = describedEnum<DomainDeltaKind>('DeltaKind', 'Kind of message that is being written.', {
   ASSISTANT: 'An AssistantMessage.',
