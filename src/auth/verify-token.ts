@@ -113,7 +113,7 @@ function isFailureOfKeys(error: unknown): boolean {
   )
 }
 
-/** What a token says that nobody can verify at the moment. Its sockets end all the same. */
+/** Whether a token is past its own expiry. Needs no keys, so that the sockets of a token end even while they are missing. */
 function saysExpired(token: string, now: Date): boolean {
   try {
     const { exp } = decodeJwt(token)

@@ -54,7 +54,7 @@ export function loaded<Name extends LoaderById, Options extends object>(name: Na
   return { ...options, resolve }
 }
 
-/** The runs of a queue. Only a run that was deleted since the queue was read is missing. */
+/** The runs of a queue, without those that were deleted since the queue was read. */
 export async function loadQueue({ loaders }: Context, runIds: readonly string[]): Promise<Run[]> {
   const runs = await Promise.all(runIds.map((id) => loaders.runs.load(id)))
   return runs.filter((run) => run !== undefined)

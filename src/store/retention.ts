@@ -12,7 +12,7 @@ const retentionLock = 0x484f4c445245
 /**
  * Deletes one batch, unless another process is doing so at this moment. A batch is one short transaction. It locks only
  * ended runs and archived conversations and skips those that someone else has locked, so no turn waits for it. Returns
- * the number of rows, undefined if it was another process' turn.
+ * the number of rows, or undefined if another process is deleting now.
  */
 export async function deleteBatch(db: Db, batch: (trx: Trx) => Promise<number>): Promise<number | undefined> {
   return db.transaction().execute(async (trx) => {

@@ -19,7 +19,7 @@ const storedSecrets = sql`(
   union all select signing_secret from tenants
   union all select token_secret from tenants)`
 
-/** A stored secret that was encrypted with a key that is not among these. */
+/** Finds a stored secret that was encrypted with a key that the server does not have now. */
 async function findForeignSecret(db: Db, { knownMarks }: Pick<SecretBox, 'knownMarks'>): Promise<string | undefined> {
   const { rows } = await sql<{ value: string }>`
     select value from ${storedSecrets} stored

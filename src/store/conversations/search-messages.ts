@@ -27,7 +27,7 @@ export interface FoundMessage {
   readonly createdAt: Date
 }
 
-/** The end of the conversation is searched message by message before the word index is used. */
+/** How many positions at the end of the conversation are searched one by one before the word index is used. */
 const recentPositions = 400
 /**
  * A word that is in this many messages is common: the index would match everywhere, so only the newest messages are

@@ -11,7 +11,7 @@ type Connected = (
   release: (error?: unknown) => void,
 ) => void
 
-/** How long to do without connections that Postgres refused. */
+/** How long to go on with fewer connections before the pool asks Postgres for more again. */
 const modestMs = 10_000
 
 /** Between two attempts of a process that has no connection at all. */

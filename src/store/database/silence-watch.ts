@@ -13,13 +13,13 @@ export interface SilenceTimes {
 
 export const silenceTimes: SilenceTimes = { lookMs: 1_000, answerMs: 5_000 }
 
-/** A connection that received nothing between so many looks is in doubt. */
+/** A connection that received nothing for this many looks is in doubt. */
 const doubtLooks = 2
 
-/** After so many, the statement is logged, or the connection broken if the database does not answer on a new one. */
+/** After this many looks, a statement is logged, or its connection broken if the database does not answer on a new one. */
 const longLooks = 10
 
-/** A statement that goes on waiting is logged again after so many more. */
+/** A statement that still waits is logged again after this many more looks. */
 const againLooks = 60
 
 export interface SilenceWatch {
@@ -46,7 +46,7 @@ interface Use {
 type Answer = { readonly server: string | undefined; readonly waits: ReadonlyMap<number, string> } | undefined
 
 /**
- * Notices that the network drops all packets between this process and the database, which neither learns. Statements
+ * Notices that the network drops all packets between this process and the database, of which neither is told. Statements
  * would wait for their answers until the operating system gives up, which takes a quarter of an hour. The same happens
  * to connections that a failover leaves open: their server is no longer the primary, and their commits never end.
  *

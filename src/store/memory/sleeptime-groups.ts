@@ -13,7 +13,7 @@ export async function findSleeptimeGroups(db: Db, reach: Reach, ids: readonly st
   return rows.map(toSleeptimeGroup)
 }
 
-/** By foreground agent. */
+/** The groups of these foreground agents. */
 export async function findSleeptimeGroupsOfAgents(
   db: Db,
   reach: Reach,

@@ -13,8 +13,8 @@ export interface LockedRun {
 /**
  * Locks a run's conversation and then the run, always in that order. It reads nothing that decides: whatever is read
  * after this statement is current, whatever was read before may be stale. Returns undefined if there is no such run, or
- * with `skipLocked`, if someone else has one of the locks. `no key`, because a worker that stores files has locked its
- * run and then shares the conversation's key, and must not wait for us.
+ * with `skipLocked`, if someone else has one of the locks. The lock is `for no key update`, because a worker that stores files has locked its
+ * run and then needs the conversation for a foreign key, and must not wait for this lock.
  */
 export async function lockRun(
   trx: Trx,

@@ -79,7 +79,7 @@ export function listBudgetsOfRun(db: Db, run: BudgetedRow): Promise<BudgetStandi
   return readBudgets(db, ofRun(run))
 }
 
-/** Keeps the budgets of a run from being changed. Whoever changes one wakes the runs that wait for it. */
+/** Locks the budgets of a run against changes. A change of a budget wakes the runs that wait for it. */
 export async function shareBudgetsOfRun(trx: Trx, run: BudgetedRow): Promise<void> {
   await sql`select from budgets where ${ofRun(run)} order by id for share`.execute(trx)
 }

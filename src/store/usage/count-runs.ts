@@ -12,7 +12,8 @@ const runsAtOnce = 2_000
 
 /**
  * Adds runs that ended to the hours in which they ended, oldest first, a limited number at a time. One statement takes
- * the marks and counts their runs, so each run counts once, whoever dies. Marks that someone else has are his to count.
+ * the marks and counts their runs, so each run counts once, whichever process dies. Marks that another process has
+ * locked are left to it.
  */
 export async function countEndedRuns(db: Db): Promise<void> {
   for (;;) {

@@ -81,7 +81,7 @@ export async function resetDelivery(trx: Trx, id: string, now: Date): Promise<We
 /** How many deliveries of one webhook a process sends at a time: one if the last attempt failed. */
 const atOnce = 8
 
-/** The worker that was sending it is gone, if there was one. */
+/** No living worker is sending the delivery. */
 const isFree = sql`(worker_id is null or not exists (select from workers where workers.id = worker_id))`
 
 /** Whether some delivery can be sent. */
@@ -173,7 +173,7 @@ export async function noteOutcome(
     where webhook_id = ${webhookId} and status = 'PENDING' and id <> ${deliveryId}`.execute(trx)
 }
 
-/** Gives back deliveries that this worker does not send after all. `id` is one of them; without it, all. */
+/** Frees deliveries that this worker claimed and will not send: the one with this id or, without an id, all. */
 export async function freeDeliveries(db: Db, workerId: string, id?: string): Promise<void> {
   await sql`update webhook_deliveries set worker_id = null
     where status = 'PENDING' and worker_id = ${workerId} and ${id === undefined ? sql`true` : sql`id = ${id}`}`.execute(
@@ -181,7 +181,7 @@ export async function freeDeliveries(db: Db, workerId: string, id?: string): Pro
   )
 }
 
-/** Removes deliveries that were kept for long enough, and what a run told while its webhook was being deleted. */
+/** Removes deliveries that were kept for long enough, and those that a run added while their webhook was being deleted. */
 export async function deleteOldDeliveries(db: Db, before: Date): Promise<void> {
   await sql`delete from webhook_deliveries where status <> 'PENDING' and created_at < ${before}`.execute(db)
   await sql`delete from webhook_deliveries

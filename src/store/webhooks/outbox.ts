@@ -8,7 +8,7 @@ import { givenRows, recordColumns } from '../runs/record-rows.ts'
 
 const eventColumns = recordColumns({ run_id: 'uuid', place: 'integer', event: 'text', head: 'text', tail: 'text' })
 
-/** What the checkpoints tell, in order. */
+/** The events that webhooks get of these checkpoints, in order. */
 export function eventRows(checkpoints: readonly Checkpoint[]): readonly object[] {
   return checkpoints.flatMap((checkpoint) =>
     eventsOf(checkpoint).map((event, place) => ({ run_id: checkpoint.before.id, place, ...event })),
@@ -16,8 +16,8 @@ export function eventRows(checkpoints: readonly Checkpoint[]): readonly object[]
 }
 
 /**
- * The part of the statement that stores checkpoints which writes what webhooks are told. Only tenants that have
- * webhooks for it pay more than a look into an index. The answer is the last text that the run has said, in this
+ * The part of a checkpoint's statement that writes deliveries for webhooks. A tenant without a webhook for the event
+ * pays only a look into an index. The answer is the last text that the run has said, in this
  * checkpoint (`added_messages`, if it adds messages) or before.
  */
 export function tellWebhooks(
@@ -41,7 +41,7 @@ export function tellWebhooks(
     order by given.place`
 }
 
-/** An event that no checkpoint stores. It is written in the transaction of what it tells. */
+/** Writes deliveries of an event that belongs to no checkpoint, in the transaction of the change that it reports. */
 export async function tellEvent(
   trx: Trx,
   about: { readonly tenantId: string; readonly agentId: string; readonly conversationId: string | null },

@@ -124,7 +124,7 @@ function waitingRuns(
     )`
 }
 
-/** Another worker may be claiming the first ones at this moment, so there must be others to choose from. */
+/** Times as many candidates as places, because other workers may be claiming the first ones at this moment. */
 const spare = 4
 
 /**
