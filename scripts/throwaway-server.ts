@@ -4,7 +4,7 @@ import { join } from 'node:path'
 
 import { createApp, type AppOptions } from '../src/app.ts'
 import { readConfig } from '../src/config/config.ts'
-import { prepareDatabase } from '../src/store/database/prepare-database.ts'
+import { prepareDatabase } from '../src/store/database/migrate.ts'
 import { startEmbeddedPostgres } from '../src/store/database/embedded/launch.ts'
 import { openDatabase } from '../src/store/database/open-database.ts'
 import { createLog } from '../src/util/log.ts'

@@ -59,9 +59,9 @@ function textClaim(payload: JWTPayload, claim: string): string | null {
 /** Later times have no place in a DateTime. */
 const latest = Date.parse('9999-12-31T23:59:59Z')
 
-/** The signature was verified together with the type of `exp`. */
-function expiryOf({ exp }: JWTPayload): Date {
-  if (exp! * 1000 <= latest) return new Date(exp! * 1000)
+/** The signature was verified together with the presence and type of `exp`. */
+function expiryOf({ exp = Infinity }: JWTPayload): Date {
+  if (exp * 1000 <= latest) return new Date(exp * 1000)
   throw unauthenticated("The token's claim `exp` must be a time before the year 10000, in seconds since 1970.")
 }
 

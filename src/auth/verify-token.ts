@@ -59,11 +59,10 @@ export function createTokenVerifier(trust: TokenTrust): Verify | undefined {
     }
     const verifyWith = (key: KeyObject | JWTVerifyGetKey) =>
       verifyToken(token, key, { ...options, algorithms: keyAlgorithms })
-    if (!publicKey && !remoteKeys)
-      throw unauthenticated('The token is signed with a key that this server does not have.')
-    if (!publicKey) return verifyWith(remoteKeys!)
-    if (!remoteKeys) return verifyWith(publicKey)
-    return verifyWith(publicKey).catch(() => verifyWith(remoteKeys))
+    if (publicKey && remoteKeys) return verifyWith(publicKey).catch(() => verifyWith(remoteKeys))
+    const key = publicKey ?? remoteKeys
+    if (!key) throw unauthenticated('The token is signed with a key that this server does not have.')
+    return verifyWith(key)
   }
 }
 

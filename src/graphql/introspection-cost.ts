@@ -96,7 +96,7 @@ function costOf(operation: OperationDefinitionNode, document: DocumentNode, size
   }
 
   function costOfField(name: string, set: SelectionSetNode | undefined, place: keyof ListSizes | 'root'): number {
-    if (place === 'root') return name === '__schema' || name === '__type' ? 1 + costOfSet(set!, 'largest') : 0
+    if (place === 'root') return set && /^__(schema|type)$/.test(name) ? 1 + costOfSet(set, 'largest') : 0
     if (!set) return 1
     return 1 + (sizes[place][name] ?? 1) * costOfSet(set, placeBelow(name, place))
   }

@@ -4,8 +4,8 @@ import {
   type DocumentNode,
   extendSchema,
   type GraphQLSchema,
-  type GraphQLUnionType,
   isObjectType,
+  isUnionType,
   Kind,
   parse,
   print,
@@ -38,16 +38,18 @@ export function createSubgraph(schema: GraphQLSchema, { shown }: { readonly show
   const sdl = printedSubgraph(schema)
   const names = entityNames(schema)
   const extended = extendSchema(schema, parse(additions(names, shown)))
-  const { _service: service, _entities: entities } = extended.getQueryType()!.getFields()
+  const { _service: service, _entities: entities } = extended.getQueryType()?.getFields() ?? {}
   if (service) service.resolve = () => ({ sdl })
-  const union = extended.getType('_Entity') as GraphQLUnionType
-  union.resolveType = (node) => getTypeBrand(node) as string
-  entities!.resolve = (_root, { representations }: Representations, context) => load(representations, names, context)
-  entities!.extensions = {
-    complexity: ({ representations }: Representations) => ({
-      field: 1,
-      multiplier: Math.min(representations.length, maxRepresentations),
-    }),
+  const union = extended.getType('_Entity')
+  if (isUnionType(union)) union.resolveType = (node) => getTypeBrand(node) as string
+  if (entities) {
+    entities.resolve = (_root, { representations }: Representations, context) => load(representations, names, context)
+    entities.extensions = {
+      complexity: ({ representations }: Representations) => ({
+        field: 1,
+        multiplier: Math.min(representations.length, maxRepresentations),
+      }),
+    }
   }
   return { schema: extended, sdl }
 }

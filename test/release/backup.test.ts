@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 
-import { prepareDatabase } from '../../src/store/database/prepare-database.ts'
+import { prepareDatabase } from '../../src/store/database/migrate.ts'
 import { startEmbeddedPostgres } from '../../src/store/database/embedded/launch.ts'
 import { openDatabase, type OpenDatabase } from '../../src/store/database/open-database.ts'
 import { defineTool } from '../../src/tools/registry.ts'

@@ -6,8 +6,7 @@ import { pathToFileURL } from 'node:url'
 
 import { afterEach, beforeEach, expect, test } from 'vitest'
 
-import { prepareDatabase } from '../../src/store/database/prepare-database.ts'
-import { migrate } from '../../src/store/database/migrate.ts'
+import { migrate, prepareDatabase } from '../../src/store/database/migrate.ts'
 import { openDatabase, type OpenDatabase } from '../../src/store/database/open-database.ts'
 import { createLog } from '../../src/util/log.ts'
 import { StartError } from '../../src/util/start-error.ts'
@@ -48,7 +47,7 @@ test('[MIG1] pools that migrate an empty database at once all succeed, and each 
 test('[MIG2] processes that migrate an empty database at once all succeed, from whatever folder', async () => {
   const script = `
     import { openDatabase } from '${new URL('../../src/store/database/open-database.ts', import.meta.url).href}'
-    import { prepareDatabase } from '${new URL('../../src/store/database/prepare-database.ts', import.meta.url).href}'
+    import { prepareDatabase } from '${new URL('../../src/store/database/migrate.ts', import.meta.url).href}'
     import { createLog } from '${new URL('../../src/util/log.ts', import.meta.url).href}'
     const log = createLog('error')
     const database = await openDatabase(${JSON.stringify(database.url)}, { log })

@@ -7,7 +7,7 @@ import { promisify } from 'node:util'
 
 import pg from 'pg'
 
-import { prepareDatabase } from '../../src/store/database/prepare-database.ts'
+import { prepareDatabase } from '../../src/store/database/migrate.ts'
 import { createCluster, openDataFolder } from '../../src/store/database/embedded/data-folder.ts'
 import { openDatabase } from '../../src/store/database/open-database.ts'
 import { createLog } from '../../src/util/log.ts'

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 
 import type { TestProject } from 'vitest/node'
 
-import { prepareDatabase } from '../../src/store/database/prepare-database.ts'
+import { prepareDatabase } from '../../src/store/database/migrate.ts'
 import { startEmbeddedPostgres } from '../../src/store/database/embedded/launch.ts'
 import { openDatabase } from '../../src/store/database/open-database.ts'
 import { createLog } from '../../src/util/log.ts'

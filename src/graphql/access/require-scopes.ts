@@ -27,7 +27,7 @@ type Resolver = GraphQLFieldResolver<unknown, Context>
 export function requireScopes(schema: GraphQLSchema): GraphQLSchema {
   const roots = [schema.getQueryType(), schema.getMutationType(), schema.getSubscriptionType()]
   for (const root of roots) {
-    for (const field of Object.values(root?.getFields() ?? {})) guardOperation(root!.name, field)
+    if (root) for (const field of Object.values(root.getFields())) guardOperation(root.name, field)
   }
   for (const type of Object.values(schema.getTypeMap())) {
     if (isObjectType(type) && !roots.includes(type)) guardFields(schema, type)

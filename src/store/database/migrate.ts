@@ -25,7 +25,7 @@ const sayAfterMs = 2_000
  * Lets one process at a time migrate the database. The others wait, and then find nothing left to do. A process that
  * dies loses its session and with it the lock. Throws the signal's reason if it is aborted meanwhile.
  */
-export async function withMigrationLock<T>(
+async function withMigrationLock<T>(
   pool: pg.Pool,
   { log, signal }: { readonly log: Log; readonly signal?: AbortSignal | undefined },
   work: () => Promise<T>,
@@ -65,6 +65,18 @@ const holderOfLock = `select a.pid, host(a.client_addr) as address, a.applicatio
   from pg_locks l join pg_stat_activity a using (pid)
   where l.locktype = 'advisory' and l.granted and l.classid = ${lockSpace} and l.objid = ${lockNumber}
     and l.database = (select oid from pg_database where datname = current_database())`
+
+/** Brings the tables up to date. Several processes may do this at once. */
+export async function prepareDatabase(
+  { db, pool }: { readonly db: Db; readonly pool: pg.Pool },
+  { log, signal }: { readonly log: Log; readonly signal?: AbortSignal | undefined },
+): Promise<string[]> {
+  return withMigrationLock(pool, { log, signal }, async () => {
+    const migrated = await migrate(db)
+    if (migrated.length > 0) log.info({ migrations: migrated }, 'the database was migrated')
+    return migrated
+  })
+}
 
 /** How the database compares with the migrations of this version. */
 interface MigrationState {

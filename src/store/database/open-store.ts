@@ -1,7 +1,7 @@
 import type { Log } from '../../util/log.ts'
 import { startEmbeddedPostgres } from './embedded/launch.ts'
 import { openDatabase, type OpenDatabase } from './open-database.ts'
-import { prepareDatabase } from './prepare-database.ts'
+import { prepareDatabase } from './migrate.ts'
 
 export interface StoreOptions {
   /** Undefined means an embedded Postgres in `dataDir`. */
