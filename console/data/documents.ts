@@ -117,6 +117,24 @@ export const Agents =
     AgentsVariables
   >
 
+export type JumpData = {
+  readonly agents: { readonly nodes: readonly { readonly id: string; readonly name: string }[] }
+  readonly conversations: {
+    readonly nodes: readonly {
+      readonly id: string
+      readonly title: string | null
+      readonly agent: { readonly name: string }
+      readonly latestRun: { readonly input: readonly { readonly text: string }[] } | null
+    }[]
+  }
+}
+export type JumpVariables = { readonly text?: string | null | undefined }
+export const Jump =
+  'query Jump($text:String){agents(first:6 filter:{nameContains:$text}){nodes{id name}}conversations(first:6 orderBy:LAST_ACTIVITY filter:{titleContains:$text}){nodes{id title agent{name}latestRun{input{text}}}}}' as TypedDocument<
+    JumpData,
+    JumpVariables
+  >
+
 export type AgentNamesData = {
   readonly agents: { readonly nodes: readonly { readonly id: string; readonly name: string }[] }
 }

@@ -3,6 +3,7 @@ import { useState, type ReactNode } from 'react'
 import { useClient } from '../../react/client-context.ts'
 import { Budgets, DeleteBudget, type BudgetsData } from '../data/documents.ts'
 import { cost, count, words } from '../data/format.ts'
+import { useEdited } from '../data/use-edited.ts'
 import { useQuery } from '../data/use-query.ts'
 import { BudgetForm } from '../parts/budget-form.tsx'
 import { Button } from '../parts/button.tsx'
@@ -18,7 +19,7 @@ export type BudgetRow = BudgetsData['budgets'][number]
 export function BudgetsPage(): ReactNode {
   const client = useClient()
   const budgets = useQuery(Budgets, {})
-  const [edited, setEdited] = useState<BudgetRow | 'new'>()
+  const [edited, setEdited] = useEdited<BudgetRow>()
   const [going, setGoing] = useState<BudgetRow>()
   return (
     <Page

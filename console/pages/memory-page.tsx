@@ -6,6 +6,7 @@ import { bind } from '../data/bind.ts'
 import { Blocks, CreateBlock, DeleteBlock, type BlockFields } from '../data/documents.ts'
 import { count } from '../data/format.ts'
 import { useAction } from '../data/use-action.ts'
+import { useEdited } from '../data/use-edited.ts'
 import { useKeptForm } from '../data/use-kept.ts'
 import { usePages } from '../data/use-pages.ts'
 import { BlockEditor } from '../parts/block-editor.tsx'
@@ -27,7 +28,7 @@ export function MemoryPage(): ReactNode {
   const client = useClient()
   const pages = usePages(Blocks, { first: 100 }, ({ blocks }) => blocks)
   const [search, setSearch] = useState('')
-  const [isNew, setNew] = useState(false)
+  const [isNew, setNew] = useEdited()
   const [going, setGoing] = useState<{ readonly id: string; readonly label: string }>()
   const remove = async (gone: string): Promise<void> => {
     await client.request(DeleteBlock, { input: { id: gone } })
@@ -48,7 +49,7 @@ export function MemoryPage(): ReactNode {
             value={search}
             onChange={(event) => setSearch(event.target.value)}
           />
-          <Button look="primary" icon="plus" onClick={() => setNew(true)}>
+          <Button look="primary" icon="plus" onClick={() => setNew('new')}>
             New block
           </Button>
         </>
@@ -99,9 +100,9 @@ export function MemoryPage(): ReactNode {
       <ShowMore of={pages} />
       {isNew && (
         <NewBlock
-          onClose={() => setNew(false)}
+          onClose={() => setNew(undefined)}
           onCreated={(block) => {
-            setNew(false)
+            setNew(undefined)
             pages.change((nodes) => [{ ...block, agents: [] }, ...nodes])
           }}
         />

@@ -4,6 +4,7 @@ import { Link } from 'wouter'
 import { useClient } from '../../react/client-context.ts'
 import { DeleteSchedule, Schedules, TriggerSchedule, UpdateSchedule, type SchedulesData } from '../data/documents.ts'
 import { useAction } from '../data/use-action.ts'
+import { useEdited } from '../data/use-edited.ts'
 import { usePages } from '../data/use-pages.ts'
 import { Button } from '../parts/button.tsx'
 import { Confirm } from '../parts/confirm.tsx'
@@ -22,7 +23,7 @@ export type ScheduleRow = SchedulesData['schedules']['nodes'][number]
 export function SchedulesPage(): ReactNode {
   const client = useClient()
   const pages = usePages(Schedules, { first: 50 }, ({ schedules }) => schedules)
-  const [edited, setEdited] = useState<ScheduleRow | 'new'>()
+  const [edited, setEdited] = useEdited<ScheduleRow>()
   const [going, setGoing] = useState<ScheduleRow>()
   const change = useAction(async (request: () => Promise<unknown>) => {
     await request()

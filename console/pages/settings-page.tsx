@@ -3,6 +3,7 @@ import { useState, type ReactNode } from 'react'
 import { useClient } from '../../react/client-context.ts'
 import { ApiKeys, RevokeApiKey, Settings, Workers } from '../data/documents.ts'
 import { useSession } from '../data/session.ts'
+import { useEdited } from '../data/use-edited.ts'
 import { useQuery } from '../data/use-query.ts'
 import { AuditLog } from '../parts/audit-log.tsx'
 import { Button } from '../parts/button.tsx'
@@ -21,7 +22,7 @@ export function SettingsPage(): ReactNode {
   const settings = useQuery(Settings, {})
   const keys = useQuery(ApiKeys, {})
   const workers = useQuery(Workers, {})
-  const [isNew, setNew] = useState(false)
+  const [isNew, setNew] = useEdited()
   const [going, setGoing] = useState<{ readonly id: string; readonly name: string }>()
   const revoke = async (id: string): Promise<void> => {
     await client.request(RevokeApiKey, { input: { id } })
@@ -44,7 +45,7 @@ export function SettingsPage(): ReactNode {
       <section aria-labelledby="keys">
         <header className="page-head">
           <h2 id="keys">API keys</h2>
-          <Button look="primary" icon="plus" onClick={() => setNew(true)}>
+          <Button look="primary" icon="plus" onClick={() => setNew('new')}>
             New key
           </Button>
         </header>
@@ -96,7 +97,7 @@ export function SettingsPage(): ReactNode {
         <NewKey
           closesServer={isOpen && keys.data?.apiKeys.every(({ revokedAt }) => revokedAt) === true}
           onClose={() => {
-            setNew(false)
+            setNew(undefined)
             void keys.refetch()
           }}
         />

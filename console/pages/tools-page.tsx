@@ -4,6 +4,7 @@ import type { ToolKind } from '../../client/schema-types.ts'
 import { useClient } from '../../react/client-context.ts'
 import { DeleteTool, Tools, type ToolRow } from '../data/documents.ts'
 import { words } from '../data/format.ts'
+import { useEdited } from '../data/use-edited.ts'
 import { usePages } from '../data/use-pages.ts'
 import { Button } from '../parts/button.tsx'
 import { Confirm } from '../parts/confirm.tsx'
@@ -27,7 +28,7 @@ export function ToolsPage(): ReactNode {
   const isFiltered = kind !== '' || nameContains !== ''
   const filter = { ...(kind && { kinds: [kind] }), ...(nameContains && { nameContains }) }
   const pages = usePages(Tools, { first: 100, filter }, ({ tools }) => tools)
-  const [edited, setEdited] = useState<ToolRow | 'NEW'>()
+  const [edited, setEdited] = useEdited<ToolRow>()
   const [tried, setTried] = useState<ToolRow>()
   const [going, setGoing] = useState<ToolRow>()
   const remove = async ({ id }: ToolRow): Promise<void> => {
@@ -40,7 +41,7 @@ export function ToolsPage(): ReactNode {
       title="Tools"
       lead="What agents can do. A tool can be given to any number of agents."
       actions={
-        <Button look="primary" icon="plus" onClick={() => setEdited('NEW')}>
+        <Button look="primary" icon="plus" onClick={() => setEdited('new')}>
           New tool
         </Button>
       }
@@ -113,7 +114,7 @@ export function ToolsPage(): ReactNode {
       <McpServerList onChanged={() => void pages.reload()} />
       {edited && (
         <ToolForm
-          tool={edited === 'NEW' ? undefined : edited}
+          tool={edited === 'new' ? undefined : edited}
           onClose={() => setEdited(undefined)}
           onSaved={async () => {
             // First the list: whoever edits the tool again at once begins with what was saved.

@@ -14,6 +14,7 @@ import {
 } from '../data/documents.ts'
 import { words } from '../data/format.ts'
 import { useAction } from '../data/use-action.ts'
+import { useEdited } from '../data/use-edited.ts'
 import { usePages } from '../data/use-pages.ts'
 import { Button } from '../parts/button.tsx'
 import { Confirm } from '../parts/confirm.tsx'
@@ -32,14 +33,14 @@ import { RotateSecret, WebhookForm } from '../parts/webhook-form.tsx'
 
 export function WebhooksPage(): ReactNode {
   const pages = usePages(Webhooks, { first: 100 }, ({ webhooks }) => webhooks)
-  const [edited, setEdited] = useState<WebhookRow | 'NEW'>()
+  const [edited, setEdited] = useEdited<WebhookRow>()
   const webhooks = pages.nodes
   return (
     <Page
       title="Webhooks"
       lead="Addresses that are told what happens: what waits for approval, what was decided, which run has ended."
       actions={
-        <Button look="primary" icon="plus" onClick={() => setEdited('NEW')}>
+        <Button look="primary" icon="plus" onClick={() => setEdited('new')}>
           New webhook
         </Button>
       }
@@ -72,7 +73,7 @@ export function WebhooksPage(): ReactNode {
       <ShowMore of={pages} />
       {edited && (
         <WebhookForm
-          webhook={edited === 'NEW' ? undefined : edited}
+          webhook={edited === 'new' ? undefined : edited}
           onClose={() => setEdited(undefined)}
           onSaved={pages.reload}
         />

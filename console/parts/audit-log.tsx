@@ -2,6 +2,7 @@ import type { ReactNode } from 'react'
 import { Link } from 'wouter'
 
 import { AuditLog as AuditLogQuery, type AuditLogData } from '../data/documents.ts'
+import { addressOf } from '../data/places.ts'
 import { usePages } from '../data/use-pages.ts'
 import { Folded } from './folded.tsx'
 import { JsonView } from './json-view.tsx'
@@ -11,9 +12,6 @@ import { Table } from './table.tsx'
 import { Ago } from './time.tsx'
 
 type Entry = AuditLogData['auditLog']['nodes'][number]
-
-/** Pages that show an object, by the prefix of its id. */
-const pages: Readonly<Record<string, string>> = { agent: 'agents', conv: 'conversations', run: 'runs' }
 
 /** Who changed what, newest first. */
 export function AuditLog(): ReactNode {
@@ -42,8 +40,8 @@ export function AuditLog(): ReactNode {
 }
 
 function Subject({ id }: { readonly id: string }): ReactNode {
-  const page = pages[id.split('_')[0]!]
-  return page ? <Link href={`/${page}/${id}`}>{id}</Link> : id
+  const address = addressOf(id)
+  return address ? <Link href={address}>{id}</Link> : id
 }
 
 function Change({ entry: { before, after } }: { readonly entry: Entry }): ReactNode {

@@ -1,30 +1,19 @@
-import { useEffect, type ReactNode } from 'react'
+import { useEffect, useId, type ReactNode } from 'react'
 import { Link, useLocation } from 'wouter'
 
 import { useClient } from '../../react/client-context.ts'
 import { useInbox } from '../../react/use-inbox.ts'
 import type { ViewerData } from '../data/documents.ts'
+import { places } from '../data/places.ts'
 import { signOut } from '../data/session.ts'
 import { deleteLeftTrials } from '../data/try-tool.ts'
 import { forgetKept } from '../data/use-kept.ts'
 import { useLost } from '../data/use-lost.ts'
 import { Button } from './button.tsx'
 import { Connection } from './connection.tsx'
-import { Icon, type IconName } from './icon.tsx'
+import { CommandPalette, usePalette } from './command-palette.tsx'
+import { Icon } from './icon.tsx'
 import { ThemeChoice } from './theme-choice.tsx'
-
-const places: readonly (readonly [path: string, label: string, icon: IconName, also?: string])[] = [
-  ['/agents', 'Agents', 'agents', '/conversations'],
-  ['/inbox', 'Inbox', 'inbox'],
-  ['/runs', 'Runs', 'runs'],
-  ['/schedules', 'Schedules', 'clock'],
-  ['/tools', 'Tools', 'tools'],
-  ['/memory', 'Memory', 'memory'],
-  ['/usage', 'Usage', 'usage'],
-  ['/budgets', 'Budgets', 'budget'],
-  ['/webhooks', 'Webhooks', 'webhooks'],
-  ['/settings', 'Settings', 'settings'],
-]
 
 interface FrameProps {
   readonly viewer: ViewerData['viewer']
@@ -32,17 +21,22 @@ interface FrameProps {
   readonly children: ReactNode
 }
 
+const isApple = /Mac|iPhone|iPad/.test(navigator.userAgent)
+
 /** The frame of every page: navigation, connection, theme. */
 export function Frame({ viewer, isSignedIn, children }: FrameProps): ReactNode {
   const client = useClient()
   const [path] = useLocation()
   const { totalCount } = useInbox()
   const isLost = useLost()
+  const [hasPalette, setPalette] = usePalette()
+  const foot = useId()
   useEffect(() => {
     if (viewer.scopes.includes('MANAGE')) deleteLeftTrials(client).catch(() => {})
   }, [client])
   useEffect(() => {
     document.querySelector('main')?.focus({ preventScroll: true })
+    document.querySelector('.side nav [aria-current]')?.scrollIntoView({ block: 'nearest', inline: 'center' })
   }, [path])
   return (
     <div className={isLost ? 'frame is-lost' : 'frame'}>
@@ -54,6 +48,11 @@ export function Frame({ viewer, isSignedIn, children }: FrameProps): ReactNode {
           <img src="/icon.svg" alt="" width="24" height="24" />
           <span>Holdpoint</span>
         </Link>
+        <Button look="quiet" icon="search" className="jump" onClick={() => setPalette(true)}>
+          <span>Search</span> <kbd>{isApple ? '⌘' : 'Ctrl'} K</kbd>
+        </Button>
+        <Connection />
+        <Button look="quiet" icon="more" className="narrow-only" aria-label="More" popoverTarget={foot} />
         <nav aria-label="Main">
           {places.map(([href, label, icon, also]) => {
             const isHere = path.startsWith(href) || (also !== undefined && path.startsWith(also))
@@ -70,9 +69,12 @@ export function Frame({ viewer, isSignedIn, children }: FrameProps): ReactNode {
               </Link>
             )
           })}
+          <a href="/docs">
+            <Icon name="docs" />
+            <span>Docs</span>
+          </a>
         </nav>
-        <div className="side-foot">
-          <Connection />
+        <div id={foot} className="side-foot" popover="auto">
           <ThemeChoice />
           {isSignedIn && (
             <div className="who">
@@ -93,6 +95,7 @@ export function Frame({ viewer, isSignedIn, children }: FrameProps): ReactNode {
       <main id="main" tabIndex={-1}>
         {children}
       </main>
+      {hasPalette && <CommandPalette onClose={() => setPalette(false)} />}
       {isLost && <p className="banner">The connection is lost. This page may be out of date until it is back.</p>}
     </div>
   )

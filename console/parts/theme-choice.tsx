@@ -1,12 +1,12 @@
-import { useState, type ReactNode } from 'react'
+import { useSyncExternalStore, type ReactNode } from 'react'
 
-import { applyTheme, readTheme, themes } from '../data/theme.ts'
+import { applyTheme, onThemeChange, readTheme, themes } from '../data/theme.ts'
 import { Icon } from './icon.tsx'
 
 const icons = { system: 'screen', light: 'sun', dark: 'moon' } as const
 
 export function ThemeChoice(): ReactNode {
-  const [theme, setTheme] = useState(readTheme)
+  const theme = useSyncExternalStore(onThemeChange, readTheme)
   return (
     <div className="theme-choice" role="radiogroup" aria-label="Theme">
       {themes.map((one) => {
@@ -18,10 +18,7 @@ export function ThemeChoice(): ReactNode {
               name="theme"
               aria-label={label}
               checked={theme === one}
-              onChange={() => {
-                setTheme(one)
-                applyTheme(one)
-              }}
+              onChange={() => applyTheme(one)}
             />
             <Icon name={icons[one]} />
           </label>

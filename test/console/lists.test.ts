@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 
 import { startTestApp, type TestApp } from '../support/app.ts'
 import { talkTo, type Talk } from '../support/talk.ts'
-import { openGround, type Ground } from './ground.ts'
+import { openGround, seriousFaults, type Ground } from './ground.ts'
 
 const ground = await openGround()
 
@@ -122,5 +122,56 @@ describe.skipIf(!ground)('the lists and forms of the console', () => {
     )
     const names = agents.nodes[0].tools.map(({ tool }: { tool: { name: string } }) => tool.name)
     expect(names.filter((name: string) => name.startsWith('tool_'))).toHaveLength(1)
+  })
+
+  test('[CON166] the palette goes to pages, agents, runs and forms, and changes the theme, by keyboard', async () => {
+    const agent = await talk.createAgent({ name: 'Palette friend', model: 'demo/scripted' })
+    const run = await talk.start(agent, 'Hello')
+    const page = await open(`${origin}/usage`)
+    const palette = page.getByRole('dialog', { name: 'Go to' })
+    const go = async (text: string, option: string): Promise<void> => {
+      await page.keyboard.press('Control+k')
+      await palette.getByRole('combobox').fill(text)
+      const found = palette.getByRole('option', { name: option })
+      await found.waitFor()
+      while ((await found.getAttribute('aria-selected')) !== 'true') await page.keyboard.press('ArrowDown')
+      if (text === 'palette') expect(await seriousFaults(page)).toEqual([])
+      await page.keyboard.press('Enter')
+      await expect.poll(() => palette.count()).toBe(0)
+    }
+    await page.getByRole('status', { name: 'Connection' }).getByText('Connected').waitFor()
+    await go('palette', 'Palette friend')
+    await page.getByRole('heading', { name: 'Palette friend' }).waitFor()
+    await go(run, run)
+    await page.waitForURL(`**/runs/${run}`)
+    await go('new block', 'New block')
+    await page.getByRole('dialog', { name: 'New block' }).waitFor()
+    expect(new URL(page.url()).pathname + new URL(page.url()).search).toBe('/memory')
+    await page.keyboard.press('Escape')
+    await go('dark', 'Theme: dark')
+    expect(await page.getByRole('radio', { name: 'Dark' }).isChecked()).toBe(true)
+    await page.getByRole('button', { name: 'Search' }).click()
+    await page.keyboard.press('Escape')
+    await expect.poll(() => palette.count()).toBe(0)
+  })
+
+  test('[CON167] on a phone, the pages are at the bottom, and the theme is behind one button', async () => {
+    const page = await open(`${origin}/agents`)
+    await page.setViewportSize({ width: 390, height: 800 })
+    const main = page.getByRole('navigation', { name: 'Main' })
+    const link = main.getByRole('link', { name: 'Settings' })
+    await link.click()
+    await page.getByRole('heading', { name: 'Settings', exact: true }).waitFor()
+    expect((await main.boundingBox())!.y).toBeGreaterThan(700)
+    const { x, width } = (await link.boundingBox())!
+    expect(x + width).toBeLessThanOrEqual(390)
+    const head = (await page.getByRole('main').boundingBox())!.y
+    expect(head).toBeLessThan(60)
+    await page.getByRole('status', { name: 'Connection' }).getByText('Connected').waitFor()
+    expect(await page.getByRole('radio', { name: 'Dark' }).count()).toBe(0)
+    await page.getByRole('button', { name: 'More', exact: true }).click()
+    await page.getByRole('radiogroup', { name: 'Theme' }).getByTitle('Dark').click()
+    expect(await page.getByRole('radio', { name: 'Dark' }).isChecked()).toBe(true)
+    expect(await seriousFaults(page)).toEqual([])
   })
 })

@@ -27,6 +27,7 @@ export const clientDocuments: readonly string[] = [
 export const consoleDocuments: readonly string[] = [
   'query Viewer{viewer{actor{kind name}scopes tenantId}}',
   'query Agents($first:Int!$after:String$filter:AgentFilter){agents(first:$first after:$after filter:$filter){totalCount nodes{id name description model updatedAt runs(first:1){nodes{id status updatedAt}}}pageInfo{hasNextPage endCursor}}}',
+  'query Jump($text:String){agents(first:6 filter:{nameContains:$text}){nodes{id name}}conversations(first:6 orderBy:LAST_ACTIVITY filter:{titleContains:$text}){nodes{id title agent{name}latestRun{input{text}}}}}',
   'query AgentNames{agents(first:200){nodes{id name}}}',
   'query AgentForm($id:ID!){agent(id:$id){...AgentSettings}}fragment AgentSettings on Agent{id name description instructions model tags timezone embeddingModel metadata modelSettings{temperature maxOutputTokens contextWindow parallelToolCalls reasoningEffort reasoningBudget responseSchema fallbacks}keepRequests tellTimes tools{approvalOverride tool{...ToolOption}}toolRules{kind tool children maxCalls outputMapping defaultChild requireMapping prefilledArguments}blocks{...BlockFields}compaction{mode model prompt keepRatio}sleeptime{id frequency sleeptimeAgents{id name}}}fragment ToolOption on Tool{id name description kind requiresApproval approvalCondition}fragment BlockFields on Block{id label value description charLimit version readOnly updatedAt}',
   'query AgentFormChoices{models{handle provider contextWindow isConfigured}blocks(first:200){nodes{id label description value}}}',
