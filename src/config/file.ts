@@ -52,8 +52,8 @@ function parse(path: string, fail: (what: string) => StartError): Json {
     const text = readFileSync(path, 'utf8')
     if (path.endsWith('.json')) return parseJson(text)
     // Loaded only if there is such a file, which most servers do not have. JSON is valid YAML.
-    const yaml = createRequire(import.meta.url)('yaml') as typeof Yaml
-    return yaml.parse(text) as Json
+    const yaml: typeof Yaml = createRequire(import.meta.url)('yaml')
+    return yaml.parse(text)
   } catch (error) {
     throw fail(`the file cannot be read as JSON or YAML: ${errorMessage(error)}`)
   }

@@ -33,9 +33,9 @@ parentPort?.postMessage({ ready: threadId() })
 /** Both use the same options. */
 function loadValidators(): { readonly latest: Ajv; readonly draft7: Ajv } {
   const require = createRequire(import.meta.url)
-  const { Ajv } = require('ajv') as typeof AjvPackage
-  const { Ajv2020 } = require('ajv/dist/2020.js') as typeof Ajv2020Package
-  const { RE2JS } = require('re2js') as typeof Re2jsPackage
+  const { Ajv }: typeof AjvPackage = require('ajv')
+  const { Ajv2020 }: typeof Ajv2020Package = require('ajv/dist/2020.js')
+  const { RE2JS }: typeof Re2jsPackage = require('re2js')
   /**
    * Matches patterns in linear time: most of what would backtrack for hours then has an answer within the time that a
    * schema may take. A schema whose pattern needs lookaround or back references is refused.

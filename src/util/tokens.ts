@@ -30,7 +30,7 @@ let tokenizer: Tokenizer | undefined
  * The tables are loaded when they are first needed: they take 70 MB, and most contexts are too short to need counting.
  */
 function loadTokenizer(): Tokenizer {
-  const loaded = createRequire(import.meta.url)('gpt-tokenizer/encoding/o200k_base') as Tokenizer
+  const loaded: Tokenizer = createRequire(import.meta.url)('gpt-tokenizer/encoding/o200k_base')
   // It would cache a hundred thousand words, each of which keeps the text that it was cut from in memory.
   loaded.setMergeCacheSize(0)
   return loaded

@@ -30,7 +30,7 @@ export async function createApiKey(
     createdAt,
     lastUsedAt: null,
     revokedAt: null,
-  } as ApiKey
+  }
   const secret = createSecret()
   await transact(context, async (trx) => {
     await insertApiKey(trx, apiKey, hashSecret(secret))

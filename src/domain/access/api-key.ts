@@ -25,7 +25,11 @@ export interface ApiKeyInput {
 }
 
 /** Checks the input and removes scopes that are given twice. `field` is the path of the input. */
-export function checkedApiKey(field: string, input: ApiKeyInput, now: Date): Required<ApiKeyInput> {
+export function checkedApiKey(
+  field: string,
+  input: ApiKeyInput,
+  now: Date,
+): Pick<ApiKey, 'name' | 'scopes' | 'expiresAt'> {
   const name = checkedName(`${field}.name`, input.name, { max: 200 })
   const expiresAt = input.expiresAt ?? null
   if (expiresAt !== null && expiresAt <= now) {

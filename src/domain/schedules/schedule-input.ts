@@ -2,6 +2,7 @@ import { cronFault } from '../../util/cron.ts'
 import { checkedName, checkedTimezone, mergeFields, shown, unchecked, type Given } from '../input.ts'
 import { badUserInput } from '../errors.ts'
 import type { GivenMessage } from '../conversations/message.ts'
+import { settleMessages } from '../context/offered-content.ts'
 import { checkedMessages } from '../runs/run-input.ts'
 import { dueAfter, nextTimes, type MissedSchedule, type ScheduleSettings } from './schedule.ts'
 
@@ -88,5 +89,5 @@ function checkedScheduleMessages(
   const { messages, files } = checkedMessages(field, inputs)
   const [file] = [...files.brought, ...files.named]
   if (file) throw badUserInput(file.field, 'A schedule cannot contain files. Expected text or an http or https URL.')
-  return messages as readonly GivenMessage[]
+  return settleMessages(messages, new Map())
 }

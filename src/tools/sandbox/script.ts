@@ -14,6 +14,7 @@ import {
 } from 'quickjs-emscripten-core'
 
 import { errorMessage } from '../../util/error-message.ts'
+import { parseJson, textIn } from '../../util/json.ts'
 
 /** A call of a tool's function, or a check of its source. Only text and numbers, because it is sent to a thread. */
 export interface ScriptJob {
@@ -177,7 +178,7 @@ type ScriptResult = Pick<ScriptOutcome, 'output' | 'isContent'>
 
 /** Text enters and leaves the sandbox as JSON, because a C string would end at its first NUL. */
 function jsonText(context: QuickJSContext, handle: QuickJSHandle): string {
-  return JSON.parse(context.getString(handle)) as string
+  return textIn(parseJson(context.getString(handle)))
 }
 
 /**
