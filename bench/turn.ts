@@ -10,10 +10,12 @@ export interface TurnCost {
   readonly statements: number
   readonly walBytes: number
   readonly ms: number
+  /** Bytes of records by table, with its indexes. Records are padded to eight bytes, which `walBytes` includes. */
+  readonly walOfTables: Readonly<Record<string, number>>
 }
 
 /** What a turn may cost on every machine. */
-export const turnLimits = { statements: 6, walBytes: 7_680 }
+export const turnLimits = { statements: 6, walBytes: 6_912 }
 
 export interface TurnOptions {
   readonly turns: number
@@ -42,6 +44,7 @@ export async function measureTurns({ turns, histories, fsync }: TurnOptions): Pr
     await holdMaintenance(observer)
     if (!fsync) await observer.query('alter system set fsync = off')
     await observer.query('select pg_reload_conf()')
+    await observer.query('create extension pg_walinspect')
     const idle = await countIdleStatements(observer)
     const costs: TurnCost[] = []
     for (const history of histories) {
@@ -59,7 +62,8 @@ export async function measureTurns({ turns, histories, fsync }: TurnOptions): Pr
       const statements = counter.stop() - idle * ms
       const walBytes = (await walPosition(observer)) - walBefore
       const per = (total: number) => Math.round((total / turns) * 100) / 100
-      costs.push({ statements: per(statements), walBytes: Math.round(walBytes / turns), ms: per(ms) })
+      const walOfTables = await readWal(observer, walBefore, turns)
+      costs.push({ statements: per(statements), walBytes: Math.round(walBytes / turns), ms: per(ms), walOfTables })
     }
     return costs
   } finally {
@@ -153,7 +157,7 @@ async function writeHistory(client: pg.Client, messages: number): Promise<void> 
       where id = (select id from newest)
     )
     insert into messages (id, conversation_id, position, run_hold, type, created_at, content)
-    select gen_random_uuid(), conversation_id, position, 1,
+    select ('00000000-0000-7000-8000-' || lpad(($1::bigint * 1000000 + position)::text, 12, '0'))::uuid, conversation_id, position, 1,
       case when position % 10 = 0 or position > $1 - 10 then 'USER' else 'TOOL_RETURN' end, now(), '{"content":[{"text":"something was said"}]}'
     from r, generate_series(1, $1::integer) position`,
     [messages],
@@ -183,6 +187,24 @@ async function walPosition(client: pg.Client): Promise<number> {
     `select pg_wal_lsn_diff(pg_current_wal_insert_lsn(), '0/0') as bytes`,
   )
   return Number(rows[0]!.bytes)
+}
+
+/** The bytes of the records since then, per turn, by the table that each is about. Most first. */
+async function readWal(client: pg.Client, since: number, turns: number): Promise<Record<string, number>> {
+  const { rows } = await client.query<{ name: string; bytes: number }>(
+    `with range as (select '0/0'::pg_lsn + $1::numeric as first, pg_current_wal_insert_lsn() as last),
+      places as (select distinct on (start_lsn) start_lsn, relfilenode
+        from range, pg_get_wal_block_info(first, last, false) order by start_lsn, block_id)
+    select coalesce(owner.relname, 'commits and others') as name,
+      round(sum(record_length - fpi_length) / $2::numeric)::integer as bytes
+    from range, pg_get_wal_records_info(first, last) record left join places on places.start_lsn = record.start_lsn
+      left join pg_class own on pg_relation_filenode(own.oid) = places.relfilenode
+      left join pg_index on pg_index.indexrelid = own.oid
+      left join pg_class owner on owner.oid = coalesce(pg_index.indrelid, own.oid)
+    group by 1 order by 2 desc`,
+    [since, turns],
+  )
+  return Object.fromEntries(rows.filter(({ bytes }) => bytes > 0).map(({ name, bytes }) => [name, bytes]))
 }
 
 /** Counts every statement of this process, including BEGIN, COMMIT and the queue's, except the observer's. */

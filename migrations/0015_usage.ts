@@ -27,7 +27,9 @@ export async function up(db: Kysely<never>): Promise<void> {
       unpriced_tokens bigint not null,
       -- Milliseconds that each run took.
       durations integer[] not null,
-      primary key (tenant_id, hour, agent_id, actor_kind, actor_id, model)
+      -- The sum of an hour is in several rows, because a long row would be written again and again.
+      part integer not null default 0,
+      primary key (tenant_id, hour, agent_id, actor_kind, actor_id, model, part)
     )`.execute(db)
 
   // Runs that ended and are not counted yet, written by the checkpoint that ends them. No index: it stays small.

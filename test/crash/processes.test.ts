@@ -117,7 +117,9 @@ describe('a server that is killed while it drives runs and accepts a message', (
   test('[ENG28] if the first process dies after the commit, the same key finds the run in another', async () => {
     const run = await (await survivor()).start(agent, 'hello', message)
     expect(await (await survivor()).settled(run)).toMatchObject({ status: 'COMPLETED' })
-    const { rows } = await cluster.database.pool.query(`select from runs where request::text like '%hello%'`)
+    const { rows } = await cluster.database.pool.query(
+      `select from messages where type = 'USER' and content::text like '%hello%'`,
+    )
     expect(rows).toHaveLength(1)
   })
 })

@@ -2,9 +2,12 @@ import { randomUUID } from 'node:crypto'
 
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 
+import { openActor } from '../../src/domain/access/actor.ts'
 import { beforeBeginning, begin, beginningOf } from '../../src/domain/runs/take-up.ts'
 import { admitRun } from '../../src/store/runs/admission.ts'
 import { loadContext, loadRun } from '../../src/store/runs/load-run.ts'
+import { listLogEntries } from '../../src/store/runs/run-log.ts'
+import { findRunInputs } from '../../src/store/runs/runs.ts'
 import { claimRuns, claimSuspect, type ClaimLimits } from '../../src/store/workers/claim-runs.ts'
 import { deleteWorker, insertWorker } from '../../src/store/workers/workers.ts'
 import { ensureTenant } from '../../src/store/access/tenants.ts'
@@ -190,7 +193,8 @@ test('[ENG70] a run that begins in the statement that stores it is as a reload f
   const { conversationId } = await ground.createAgent()
   const { db, ids, clock } = ground.process()
   const given = (text: string) => ({ role: 'USER', content: [{ text }], clientId: text }) as const
-  const request = { messages: [given('one'), given('two')], clientTools: [] }
+  const system = { role: 'SYSTEM', content: [{ text: 'two' }], clientId: null, sentBy: openActor } as const
+  const request = { messages: [given('one'), system], clientTools: [] }
   const run = {
     ...({ id: ids.next(), tenantId: ground.viewer.tenantId, kind: 'TURN', parentId: null, sentBy: null } as const),
     ...{ urgent: false, maxSteps: 50, maxTotalTokens: null, request, metadata: {}, createdAt: clock.now() },
@@ -204,8 +208,17 @@ test('[ENG70] a run that begins in the statement that stores it is as a reload f
   expect(effect).toEqual({ type: 'call model' })
   expect(draft.checkpoint().entries).toEqual(beginning.entries)
 
+  // What was sent and what was logged are read from the messages, and neither is stored twice.
   const reloaded = (await loadRun(db, run.id))!
   expect(draft.state).toEqual(reloaded.state)
+  expect(reloaded.state.run.request).toEqual(request)
+  expect((await findRunInputs(db, ground.viewer, [run.id])).get(run.id)).toEqual(request.messages)
+  for (const after of [0, 1, 2, 3, 4]) {
+    const entries = await listLogEntries(db, run.id, { after, checkpoints: 10 })
+    const later = beginning.entries.slice(Math.max(after - 1, 0))
+    expect(entries.map(({ entry }) => entry).slice(after === 0 ? 1 : 0)).toEqual(later)
+    expect(entries.map(({ seq }) => seq)).toEqual([1, 2, 3, 4, 5].slice(after))
+  }
   const context = await loadContext(db, conversationId, reloaded.bounds)
   expect(context.map(({ message: { id, position } }) => ({ id, position }))).toEqual(
     messageIds.map((id, place) => ({ id, position: before.nextPosition + place })),

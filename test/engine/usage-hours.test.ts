@@ -99,9 +99,9 @@ test('[USE2] buckets are by hour, day, month or all, by agent, model and actor, 
   ])
   expect(await usage({ agentIds: [] })).toEqual([])
   const starts = []
-  for (const interval of ['HOUR', 'DAY', 'MONTH', 'ALL'])
-    starts.push((await usage({ interval, from: new Date(Date.now() - 60_000).toISOString() }))[0].from)
   const hour = new Date().toISOString().slice(0, 13)
+  for (const interval of ['HOUR', 'DAY', 'MONTH', 'ALL'])
+    starts.push((await usage({ interval, from: `${hour}:00:00.000Z` }))[0].from)
   expect(starts).toEqual([
     `${hour}:00:00.000Z`,
     `${hour.slice(0, 10)}T00:00:00.000Z`,
@@ -173,4 +173,39 @@ test('[USE4] a run that took longer than an integer of milliseconds is counted l
   await sql`update runs set created_at = created_at - interval '30 days' where not ended`.execute(db)
   await answer(run, { inputTokens: 10, outputTokens: 1 })
   expect((await usage())[0]).toMatchObject({ runs: runs + 1, runP95Ms: 2 ** 31 - 1 })
+})
+
+test('[USE5] counting a run does not write what was counted before it, however many runs an hour has', async () => {
+  const { db } = app.database
+  const agent = await talk.createAgent()
+  const failing = await talk.start(agent, 'fail')
+  ;(await model.nextCall()).fail()
+  await talk.settled(failing)
+  await usage()
+  const many = 500
+  await sql`update usage_hours set runs = runs + ${many}, durations = durations || array_fill(7, array[${many}::integer])
+    where agent_id = ${agent.slice('agent_'.length)}::uuid`.execute(db)
+  const parts = async () =>
+    (
+      await sql<any>`select part, cardinality(durations) as runs from usage_hours
+        where agent_id = ${agent.slice('agent_'.length)}::uuid and model = '*' order by part`.execute(db)
+    ).rows
+  const { createConversation } = await app.data(
+    'mutation ($id: ID!) { createConversation(input: { agentId: $id }) { conversation { id } } }',
+    { id: agent },
+  )
+  await answer(await talk.start(createConversation.conversation.id, 'one more'), { inputTokens: 10, outputTokens: 1 })
+  expect(await usage({ agentIds: [agent] })).toMatchObject([{ runs: many + 2, failedRuns: 1, runP50Ms: 7 }])
+  expect(await parts()).toEqual([
+    { part: 0, runs: many + 1 },
+    { part: 1, runs: 1 },
+  ])
+  // What is taken back is taken from the part that has it.
+  await app.data('mutation ($id: ID!) { retryRun(input: { runId: $id }) { __typename } }', { id: failing })
+  expect(await usage({ agentIds: [agent] })).toMatchObject([{ runs: many + 1, failedRuns: 0 }])
+  expect(await parts()).toEqual([
+    { part: 0, runs: many },
+    { part: 1, runs: 1 },
+  ])
+  await answer(failing, { inputTokens: 10, outputTokens: 1 })
 })

@@ -16,6 +16,7 @@ import { takeUp } from '../../src/domain/runs/take-up.ts'
 import { admitRun } from '../../src/store/runs/admission.ts'
 import { writeCheckpoint } from '../../src/store/runs/checkpoint.ts'
 import { loadConfiguration, loadRun } from '../../src/store/runs/load-run.ts'
+import { listRunsPage } from '../../src/store/runs/run-list.ts'
 import { insertWorker } from '../../src/store/workers/workers.ts'
 import { defineTool } from '../../src/tools/registry.ts'
 import { anyText } from '../support/any-text.ts'
@@ -124,6 +125,43 @@ test('[ENG8] a checkpoint writes nothing if the run has changed since it was loa
     .selectAll()
     .executeTakeFirstOrThrow()
   expect(conversation).toMatchObject({ active_run_id: runId, next_position: 1 })
+})
+
+test('[RUN17] a run is found by every model of its steps, whichever follows which', { timeout: 60_000 }, async () => {
+  const { db } = ground.database
+  const [a, b, c] = ['fake/a', 'fake/b', 'fake/c']
+  const models = [a, b, c]
+  const model = fc.constantFrom(...models)
+  // Each step is asked of one model and answered by one, and what comes next may be stored with it.
+  const steps = fc.array(fc.record({ asked: model, answered: model, splits: fc.boolean(), ends: fc.boolean() }))
+  const fallsBack = [
+    { asked: a, answered: b, splits: true, ends: false },
+    { asked: a, answered: a, splits: false, ends: true },
+  ]
+  await fc.assert(
+    fc.asyncProperty(steps, async (all) => {
+      const runId = await admit()
+      let draft = new Draft(await load(runId), ground.process())
+      const store = async () => {
+        expect(await writeCheckpoint(db, draft.checkpoint())).toBeDefined()
+        draft = new Draft(await load(runId), ground.process())
+      }
+      for (const { asked, answered, splits, ends } of all) {
+        draft.startStep(asked)
+        if (splits) await store()
+        draft.changeStep({ model: answered })
+        if (ends) await store()
+      }
+      await store()
+      const used = new Set(draft.state.steps.map((step) => step.model))
+      for (const one of models) {
+        const filter = { models: [one], agentIds: [draft.state.agent.id] }
+        const { nodes } = await listRunsPage(db, ground.viewer, { filter, page: { first: 10 } })
+        expect(nodes.length).toBe(used.has(one) ? 1 : 0)
+      }
+    }),
+    { numRuns: longer(20, 500), examples: [[fallsBack]] },
+  )
 })
 
 test('[ENG61] a checkpoint reads the settings for the step that it starts, as a separate read would', async () => {

@@ -4,6 +4,7 @@ import { encodeId } from '../../src/domain/ids.ts'
 import { hasEnded, transitions, type StoredRunStatus } from '../../src/domain/runs/run.ts'
 import { isSettled } from '../../src/domain/tools/tool-call.ts'
 import { listLogEntries } from '../../src/store/runs/run-log.ts'
+import { wholeRequest } from '../../src/store/runs/runs.ts'
 import type { Database } from '../../src/store/database/schema.ts'
 import type { Sent } from './world.ts'
 
@@ -29,6 +30,7 @@ export async function brokenPromises(db: Kysely<Database>, told: Told): Promise<
     .selectFrom('runs')
     .where('conversation_id', '=', conversationId)
     .selectAll()
+    .select(wholeRequest.as('request'))
     .orderBy('number')
     .execute()
   const messages = await db

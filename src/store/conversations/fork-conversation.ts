@@ -39,7 +39,7 @@ export const copiedColumns = {
   ],
   messages: ['step_index', 'type', 'excluded', 'created_at', 'client_id'],
   steps: [
-    ...['index', 'attempt', 'model', 'failed_models', 'created_at', 'status', 'stop_reason'],
+    ...['index', 'attempt', 'model', 'repeats_model', 'failed_models', 'created_at', 'status', 'stop_reason'],
     ...['time_to_first_token_ms', 'model_ms', 'tools_ms', 'finished_at', 'error'],
   ],
   tool_calls: [

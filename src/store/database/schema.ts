@@ -263,6 +263,7 @@ export interface Database {
     index: number
     attempt: number
     model: string
+    repeats_model: Generated<boolean>
     failed_models: NullableJsonb<ModelFailure[]>
     created_at: Date
     status: StepStatus

@@ -9,7 +9,6 @@ import type { JsonObject } from '../../util/json.ts'
 import { currentTrace, formatTraceparent } from '../../util/trace-context.ts'
 import { livingWorker } from '../workers/claim-runs.ts'
 import { loadedRunColumns, toLoadedRun, type LoadedRun, type LoadedRunRow } from './load-run.ts'
-import { packEntries } from './log-entries.ts'
 import { executePrepared } from '../database/prepared.ts'
 import { givenRows, recordColumns } from './record-rows.ts'
 import type { Db, Trx } from '../database/schema.ts'
@@ -62,7 +61,8 @@ export interface Driver {
  * is busy and the run would not wait. The first log entry (the run was queued) is derived from the run's row, so
  * `next_seq` starts at 2.
  *
- * With a driver the statement is also a claim, and the run's beginning. A worker that has been given up gets no lease.
+ * With a driver the statement is also a claim, and the run's beginning, whose messages are the only place where the
+ * client's messages are stored. A worker that has been given up gets no lease.
  */
 export async function admitRun(
   db: Db,
@@ -73,6 +73,9 @@ export async function admitRun(
   const trace = currentTrace()
   const traceparent = run.traceparent ?? (trace ? formatTraceparent(trace) : null)
   const beginning = driver?.beginning
+  const { messages: given, clientTools, ...others } = run.request
+  const messages = JSON.stringify(given)
+  const request = JSON.stringify({ ...(clientTools.length > 0 && { clientTools }), ...others })
   const { rows } = await executePrepared(
     db,
     sql<{ conversation_id: string; holds: boolean } & Partial<LoadedRunRow>>`
@@ -93,7 +96,11 @@ export async function admitRun(
         ${driver ? sql`, lease, worker_id, attempts, started_at, first_position, next_position` : sql``})
       select ${run.id}, ${run.tenantId}, agent_id, conversation.id, number, hold, previous_hold, ${run.kind}, ${run.parentId}::uuid,
         ${run.sentBy && JSON.stringify(run.sentBy)}::jsonb, ${run.urgent}, ${run.maxSteps},
-        ${run.maxTotalTokens}::integer, ${run.createdAt}, ${JSON.stringify(run.request)}::jsonb, ${JSON.stringify(run.metadata)}::jsonb,
+        ${run.maxTotalTokens}::integer, ${run.createdAt}, ${request}::jsonb || jsonb_build_object('messages', ${
+          beginning
+            ? sql`case when driver.id is null then ${messages}::jsonb else to_jsonb(${beginning.messages.length}::integer) end`
+            : sql`${messages}::jsonb`
+        }), ${JSON.stringify(run.metadata)}::jsonb,
         ${beginning ? sql`case when driver.id is null then 'QUEUED' else 'RUNNING' end` : sql`'QUEUED'`},
         ${beginning ? sql`2 + case when driver.id is null then 0 else ${beginning.entries.length}::integer end` : sql`2`},
         ${run.createdAt}, ${traceparent}::text, ${run.scheduleId ?? null}::uuid
@@ -116,7 +123,11 @@ export async function admitRun(
   const row = rows[0]
   if (!row) return undefined
   const { conversation_id: conversationId, holds, lease } = row
-  return { conversationId, holds, claimed: lease ? toLoadedRun(row as LoadedRunRow) : undefined }
+  return {
+    conversationId,
+    holds,
+    claimed: lease ? toLoadedRun({ ...(row as LoadedRunRow), request: run.request }) : undefined,
+  }
 }
 
 /** The worker, if the run holds the conversation and the worker lives and drives runs of the agent. */
@@ -137,7 +148,7 @@ const { definition: givenMessages } = recordColumns({
 })
 
 /** The rows of a checkpoint that starts the first step, for a run that has a driver. */
-function begun({ messages, entries }: Beginning) {
+function begun({ messages }: Beginning) {
   const rows = messages.map(({ id, type, clientId, content }, place) => ({
     id,
     place,
@@ -154,10 +165,7 @@ function begun({ messages, entries }: Beginning) {
     added_step as (
       insert into steps (run_id, index, attempt, model, created_at, status)
       select run.id, 0, 1, agents.model, run.created_at, 'RUNNING'
-      from run join agents on agents.id = run.agent_id where run.lease is not null),
-    logged as (
-      insert into run_log (run_id, first_seq, at, entries)
-      select run.id, 2, run.created_at, ${packEntries(entries)} from run where run.lease is not null)`
+      from run join agents on agents.id = run.agent_id where run.lease is not null)`
 }
 
 function isTarget(target: Target) {

@@ -6,7 +6,7 @@ import type { Step } from '../../domain/runs/step.ts'
 import type { ToolCall } from '../../domain/tools/tool-call.ts'
 import { packEntries } from './log-entries.ts'
 import { givenRows, recordColumns, type RecordColumns } from './record-rows.ts'
-import { storedResult } from '../tools/tool-calls.ts'
+import { storedArguments, storedResult } from '../tools/tool-calls.ts'
 import { storedCost } from './usage.ts'
 
 /** A checkpoint to write. */
@@ -228,19 +228,30 @@ const changingStepTypes = {
   error: 'jsonb',
 }
 const changingStepColumns = recordColumns(changingStepTypes)
-const stepColumns = recordColumns({ index: 'integer', created_at: 'timestamptz', ...changingStepTypes })
+const stepTypes = { index: 'integer', created_at: 'timestamptz', ...changingStepTypes }
+const stepColumns = recordColumns(stepTypes)
+const newStepColumns = recordColumns({ ...stepTypes, model_before: 'text' })
 
+/** The filter by model finds a run by its first step with the model, so the index needs no step that repeats it. */
 export function addSteps(checkpoints: readonly Checkpoint[]) {
-  const rows = rowsOf(checkpoints, ({ newSteps }) => newSteps.map(stepRow))
+  const rows = rowsOf(checkpoints, ({ newSteps, changedSteps }) =>
+    newSteps.map((step) => ({
+      ...stepRow(step),
+      model_before: changedSteps.find(({ index }) => index === step.index - 1)?.model,
+    })),
+  )
   return sql`
-    insert into steps (run_id, ${stepColumns.names})
-    select run.id, ${stepColumns.given} from ${ofRun(stepColumns, rows)}`
+    insert into steps (run_id, repeats_model, ${stepColumns.names})
+    select run.id, coalesce(given.model = coalesce(given.model_before,
+        (select model from steps where steps.run_id = run.id and steps.index = given.index - 1)), false),
+      ${stepColumns.given} from ${ofRun(newStepColumns, rows)}`
 }
 
 export function changeSteps(checkpoints: readonly Checkpoint[]) {
   const rows = rowsOf(checkpoints, ({ changedSteps }) => changedSteps.map(stepRow))
   return sql`
-    update steps set ${changingStepColumns.changes} from ${ofRun(stepColumns, rows)}
+    update steps set ${changingStepColumns.changes}, repeats_model = steps.repeats_model and steps.model = given.model
+    from ${ofRun(stepColumns, rows)}
     where steps.run_id = run.id and steps.index = given.index`
 }
 
@@ -306,7 +317,7 @@ export function addCalls(checkpoints: readonly Checkpoint[]) {
       provider_call_id: call.providerCallId,
       name: call.name,
       arguments_text: call.argumentsText,
-      arguments: call.arguments,
+      arguments: storedArguments(call),
       needs: call.needs,
       created_at: call.createdAt,
       expires_at: call.expiresAt,

@@ -12,7 +12,7 @@ import { isOnBranch } from '../conversations/branches.ts'
 import { fromJsonRow, pickColumns, type JsonRow } from '../database/columns.ts'
 import { toMessage } from '../conversations/messages.ts'
 import { executePrepared } from '../database/prepared.ts'
-import { toRun } from './runs.ts'
+import { toRun, wholeRequest } from './runs.ts'
 import type { Db, Row } from '../database/schema.ts'
 import { toStep } from './steps.ts'
 import { toToolCall } from '../tools/tool-calls.ts'
@@ -63,7 +63,7 @@ const memoryConversation = sql`coalesce(conversations.for_conversation, conversa
 
 /** Everything that decides how a run continues, from `runs` and its row of `conversations`. */
 export const loadedRunColumns = sql`
-  runs.*, conversations.next_position as conversation_position, conversations.context_from,
+  runs.*, ${wholeRequest} as request, conversations.next_position as conversation_position, conversations.context_from,
   conversations.summary_position, conversations.context_version,
   ${memoryConversation} as memory_conversation_id, ${configurationOf(sql`runs.agent_id`, memoryConversation)},
   coalesce((select jsonb_agg(to_jsonb(step) order by step.index) from steps step where step.run_id = runs.id), '[]')

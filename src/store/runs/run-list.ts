@@ -7,7 +7,7 @@ import type { ToolCallNeed } from '../../domain/tools/tool-call.ts'
 import { firstIdAt, idSlackMs } from '../../util/ids.ts'
 import { storableText, type JsonObject } from '../../util/json.ts'
 import { maxCount, planPage, readPage, type ListOrder, type Page, type PageArguments } from '../database/page.ts'
-import { runColumns, runsOfTenant, toRun, unfinishedRuns } from './runs.ts'
+import { activeParts, runColumns, runsOfTenant, toRun, unfinishedRuns } from './runs.ts'
 import type { Db, Row } from '../database/schema.ts'
 import { ofTenant } from '../access/tenant-scope.ts'
 
@@ -70,28 +70,30 @@ function selectRunIds(reach: Reach, filter: RunFilter, cut: RawBuilder<unknown>)
   const ranges =
     filter.background && column === 'runs.tenant_id' && !filter.waitingFor
       ? [idsWhere(...statusConditions(filter))]
-      : outcomesOf(filter).map((outcome) => {
-          const ofOwner = (owner: RawBuilder<unknown>) =>
-            idsWhere(
-              sql`${sql.raw(column)} = ${owner} and ${hasOutcome(outcome)}`,
-              ...(filter.waitingFor ? [waitsFor(filter.waitingFor, outcome, reach)] : []),
-              ...(outcome === 'ACTIVE' && column === 'runs.conversation_id'
-                ? [sql`runs.id in (${unfinishedRuns(owner)})`]
-                : []),
-              // Any other outcome already answers the filter. A superfluous condition would mislead the planner.
-              ...(outcome === 'ACTIVE' || outcome === 'BUDGET_EXCEEDED' ? statusConditions(filter) : []),
-            )
-          if (ids.length === 1) return ofOwner(sql`${ids[0]}`)
-          return sql`(select id from unnest(${[...new Set(ids)]}::${sql.raw(type)}[]) as owner (owner_id)
+      : outcomesOf(filter).flatMap((outcome) =>
+          partsOf(outcome).map((part) => {
+            const ofOwner = (owner: RawBuilder<unknown>) =>
+              idsWhere(
+                sql`${sql.raw(column)} = ${owner} and ${part}`,
+                ...(filter.waitingFor ? [waitsFor(filter.waitingFor, outcome, reach)] : []),
+                ...(outcome === 'ACTIVE' && column === 'runs.conversation_id'
+                  ? [sql`runs.id in (${unfinishedRuns(owner)})`]
+                  : []),
+                // Any other outcome already answers the filter. A superfluous condition would mislead the planner.
+                ...(outcome === 'ACTIVE' || outcome === 'BUDGET_EXCEEDED' ? statusConditions(filter) : []),
+              )
+            if (ids.length === 1) return ofOwner(sql`${ids[0]}`)
+            return sql`(select id from unnest(${[...new Set(ids)]}::${sql.raw(type)}[]) as owner (owner_id)
             cross join lateral ${ofOwner(sql`owner_id`)} of_owner)`
-        })
+          }),
+        )
   if (ranges.length === 0) return sql`select null::uuid as id where false`
   return sql`select id from (${sql.join(ranges, sql` union all `)}) listed`
 }
 
-/** The value is part of the statement's text, so that the planner knows which partial indexes apply. */
-function hasOutcome(outcome: Outcome): RawBuilder<SqlBool> {
-  return sql`runs.outcome = ${sql.lit(outcome)} and ${outcome === 'ACTIVE' ? sql`not runs.ended` : sql`true`}`
+/** The outcome is part of the text of the statement, so that the planner knows which partial indexes apply. */
+function partsOf(outcome: Outcome): readonly RawBuilder<SqlBool>[] {
+  return outcome === 'ACTIVE' ? activeParts : [sql`runs.outcome = ${sql.lit(outcome)}`]
 }
 
 function ownersOf(reach: Reach, { agentIds, conversationIds, sentBy }: RunFilter) {
@@ -176,7 +178,7 @@ function conditionsOf(filter: RunFilter): RawBuilder<SqlBool>[] {
   }
   if (filter.models) {
     conditions.push(sql`runs.id in (select steps.run_id from steps
-      where steps.model = any(${filter.models.map(storableText)}::text[]))`)
+      where steps.model = any(${filter.models.map(storableText)}::text[]) and not steps.repeats_model)`)
   }
   // Only metadata that is not empty is in the index.
   if (filter.metadataContains && Object.keys(filter.metadataContains).length > 0) {

@@ -1,7 +1,7 @@
 import { sql, type RawBuilder } from 'kysely'
 
 import type { GivenMessage } from '../../domain/conversations/message.ts'
-import { shownStatus, type Run, type RunContents, type RunStatus } from '../../domain/runs/run.ts'
+import { shownStatus, type Run, type RunContents, type RunRequest, type RunStatus } from '../../domain/runs/run.ts'
 import type { Reach } from '../../domain/access/viewer.ts'
 import { firstIdAt, idSlackMs } from '../../util/ids.ts'
 import type { JsonObject } from '../../util/json.ts'
@@ -11,6 +11,9 @@ import { executePrepared } from '../database/prepared.ts'
 import type { Db, Row } from '../database/schema.ts'
 import { ofTenant } from '../access/tenant-scope.ts'
 import { toUsage, usageColumns, type UsageRow } from './usage.ts'
+
+/** Whether a run began in the statement that stored it (`admitRun`). Then its request has the number of its messages. */
+export const isBegun = sql<boolean>`jsonb_typeof(runs.request -> 'messages') = 'number'`
 
 /** A run without its contents: `request` and `metadata` may be large. */
 const ownColumns = [
@@ -24,6 +27,20 @@ export const runColumns = qualified('runs', [...ownColumns, ...usageColumns])
 export function toRun(row: Pick<Row<'runs'>, (typeof ownColumns)[number]> & UsageRow): Run {
   return { ...pickColumns(row, ownColumns), usage: toUsage(row) }
 }
+
+/**
+ * The messages that a client sent: in the request or, of a run that began in the statement that stored it, their
+ * number. Such a run has added them as its first messages, in the same statement.
+ */
+const input = sql`case when ${isBegun} then (
+    select coalesce(jsonb_agg(jsonb_build_object('role', type, 'clientId', client_id) || content order by position), '[]')
+    from messages where messages.conversation_id = runs.conversation_id and position >= first_position
+      and position < first_position + (runs.request -> 'messages')::integer)
+  else runs.request -> 'messages' end`
+
+/** The request of `runs`, whole. */
+export const wholeRequest = sql<RunRequest>`
+  '{"clientTools": []}' || runs.request || jsonb_build_object('messages', ${input})`
 
 const allRunColumns = sql.raw(runColumns.join(', '))
 
@@ -41,14 +58,14 @@ export async function findRuns(db: Db, reach: Reach, ids: readonly string[]): Pr
 export async function findRunContents(db: Db, reach: Reach, id: string): Promise<(Run & RunContents) | undefined> {
   const row = await runsOfTenant(db, reach)
     .where('runs.id', '=', id)
-    .select([...runColumns, 'runs.request', 'runs.metadata'])
+    .select([...runColumns, wholeRequest.as('request'), 'runs.metadata'])
     .executeTakeFirst()
   return row && { ...toRun(row), request: row.request, metadata: row.metadata }
 }
 
 /** The messages that clients sent with these runs, by run. */
 export function findRunInputs(db: Db, reach: Reach, ids: readonly string[]) {
-  return findOfRuns<readonly GivenMessage[]>(db, reach, ids, sql`runs.request -> 'messages'`)
+  return findOfRuns<readonly GivenMessage[]>(db, reach, ids, input)
 }
 
 export function findRunMetadata(db: Db, reach: Reach, ids: readonly string[]) {
@@ -104,6 +121,20 @@ export async function listChildrenOfRuns(
     .orderBy('runs.id')
     .execute()
   return rows.map((row) => ({ parentId: row.read_run_id, run: toRun(row) }))
+}
+
+/** An index holds the active runs that a worker drives, another one all others. A list of active runs has both parts. */
+export const activeParts = [
+  sql<boolean>`runs.outcome = 'ACTIVE' and runs.worker_id is null`,
+  sql<boolean>`runs.outcome = 'ACTIVE' and runs.worker_id is not null`,
+] as const
+
+/** The ids of active runs. `which` names a tenant. */
+export function activeRuns(which: RawBuilder<unknown>): RawBuilder<unknown> {
+  return sql.join(
+    activeParts.map((part) => sql`select runs.id from runs where ${which} and ${part}`),
+    sql` union all `,
+  )
 }
 
 /** The ids of the runs of a conversation that have not ended: those that wait for it, and the one that holds it. */
@@ -192,7 +223,10 @@ function changedRuns(
     ${those(sql`runs.ended and runs.finished_at >= ${since}`)}
     union all ${those(sql`runs.outcome = 'REQUIRES_APPROVAL' and ${waitsSince(reach, since)}`)}
     union all ${those(sql`runs.outcome = 'BUDGET_EXCEEDED' and not runs.ended and runs.updated_at >= ${since}`)}
-    union all ${those(sql`runs.outcome = 'ACTIVE' and ${isChanged}`)}`
+    ${sql.join(
+      activeParts.map((part) => sql`union all ${those(sql`${part} and ${isChanged}`)}`),
+      sql` `,
+    )}`
 }
 
 /** Whether a paused run paused at or after `since`: its calls were stored at that moment. */

@@ -15,7 +15,7 @@ export interface StepKey {
 
 export function toStep(row: Row<'steps'>): Step {
   return {
-    ...fromColumns(row, usageColumns),
+    ...fromColumns(row, [...usageColumns, 'repeats_model']),
     failedModels: row.failed_models ?? [],
     usage: toUsage(row),
   }

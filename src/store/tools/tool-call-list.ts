@@ -7,6 +7,7 @@ import { storableText } from '../../util/json.ts'
 import { maxCount, planPage, readPage, type ListOrder, type Page, type PageArguments } from '../database/page.ts'
 import type { Db } from '../database/schema.ts'
 import { ofTenant } from '../access/tenant-scope.ts'
+import { activeRuns } from '../runs/runs.ts'
 import { callsOfTenant, outlineColumns, toOutline } from './tool-calls.ts'
 
 /** All given fields must match. A field that is omitted filters nothing; an empty list matches nothing. */
@@ -79,7 +80,7 @@ function rangesOf(
 function isOfStatus(reach: Reach, status: ToolCallStatus): RawBuilder<SqlBool> {
   if (status !== 'RUNNING') return sql`tool_calls.exception = ${status}`
   return sql`tool_calls.status = 'RUNNING' and tool_calls.run_id in (
-    select id from runs where ${ofTenant('runs', reach)} and outcome = 'ACTIVE')`
+    ${activeRuns(ofTenant('runs', reach))})`
 }
 
 function conditionsOf(filter: ToolCallFilter): RawBuilder<SqlBool>[] {

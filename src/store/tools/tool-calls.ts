@@ -7,6 +7,7 @@ import type {
   ToolCallOutline,
   ToolResult,
 } from '../../domain/tools/tool-call.ts'
+import { parseArguments } from '../../domain/tools/call-notes.ts'
 import type { Reach } from '../../domain/access/viewer.ts'
 import { pickColumns, qualified } from '../database/columns.ts'
 import type { Db, Row } from '../database/schema.ts'
@@ -16,7 +17,7 @@ import { ofTenant } from '../access/tenant-scope.ts'
 type ToolCallRow = Row<'tool_calls'>
 
 export function toToolCall(row: ToolCallRow): ToolCall {
-  return { ...pickColumns(row, [...partsColumns, ...argumentColumns]), result: row.result && toResult(row.result) }
+  return { ...pickColumns(row, partsColumns), ...toArguments(row), result: row.result && toResult(row.result) }
 }
 
 type StoredResult = NonNullable<ToolCallRow['result']>
@@ -44,6 +45,16 @@ export function toOutline(row: PartsRow & { readonly has_result: boolean }): Too
 }
 
 const argumentColumns = ['arguments_text', 'arguments', 'edited_arguments'] as const
+
+/** What the model wrote is stored once, as text. Other arguments are stored too: those that a rule has fixed. */
+export function storedArguments({ argumentsText, arguments: used }: ToolCallArguments): ToolCallRow['arguments'] {
+  return JSON.stringify(used) === JSON.stringify(parseArguments(argumentsText) ?? null) ? null : used
+}
+
+function toArguments(row: Pick<ToolCallRow, (typeof argumentColumns)[number]>): ToolCallArguments {
+  const stored = pickColumns(row, argumentColumns)
+  return { ...stored, arguments: stored.arguments ?? parseArguments(stored.argumentsText) ?? null }
+}
 
 /** Fields that a call and its outline share. */
 const partsColumns = [
@@ -83,7 +94,7 @@ export async function findToolCallArguments(
     .where(sql<boolean>`tool_calls.id = any(${ids}::uuid[])`)
     .select(['id', ...argumentColumns])
     .execute()
-  return new Map(rows.map((row) => [row.id, pickColumns(row, argumentColumns)]))
+  return new Map(rows.map((row) => [row.id, toArguments(row)]))
 }
 
 /** Results by call id. Calls without a result are missing. */

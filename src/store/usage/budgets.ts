@@ -6,6 +6,7 @@ import type { DrivenRun } from '../../domain/runs/run-state.ts'
 import { fromColumns, toColumns } from '../database/columns.ts'
 import { rowLockerOf } from '../access/tenant-rows.ts'
 import { ofTenant } from '../access/tenant-scope.ts'
+import { activeRuns } from '../runs/runs.ts'
 import type { Db, Row, Trx } from '../database/schema.ts'
 
 type StandingRow = Omit<Row<'budgets'>, 'period_start' | 'counted_tokens' | 'counted_usd'> & {
@@ -35,7 +36,7 @@ function underWay(tenantId: RawBuilder<unknown>): RawBuilder<unknown> {
       -- The sum is unknown if one price is.
       coalesce(cost_usd, (select sum(steps.cost_usd) from steps where steps.run_id = runs.id), 0) as usd
     from runs where tenant_id = ${tenantId} and id in (
-      select id from runs where tenant_id = ${tenantId} and outcome = 'ACTIVE' and input_tokens + output_tokens > 0
+      ${activeRuns(sql`tenant_id = ${tenantId} and input_tokens + output_tokens > 0`)}
       union select id from runs where tenant_id = ${tenantId} and outcome = 'REQUIRES_APPROVAL'
       union select id from runs where tenant_id = ${tenantId} and outcome = 'BUDGET_EXCEEDED' and not ended
       union select run_id from uncounted_runs)`

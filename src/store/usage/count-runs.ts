@@ -9,21 +9,25 @@ export const markUncounted = sql`insert into uncounted_runs select run.id from r
 export const hasUncounted = sql<boolean>`exists (select from uncounted_runs)`
 
 const runsAtOnce = 2_000
+/** A part of an hour with so many runs gets no more. Each time that runs are counted, the last part is written whole. */
+const durationsOfPart = 100
 
 /**
  * Adds runs that ended to the hours in which they ended, oldest first, a limited number at a time. One statement takes
- * the marks and counts their runs, so each run counts once, whichever process dies. Marks that another process has
- * locked are left to it.
+ * the marks and counts their runs, so each run counts once, whichever process dies. It waits for marks that another process
+ * is taking, and finds them gone: to lock marks first would be one more write for each run.
  */
 export async function countEndedRuns(db: Db): Promise<void> {
   for (;;) {
     const { rows } = await sql<{ taken: number }>`
       with taken as materialized (
         delete from uncounted_runs where ctid = any(array(
-          select ctid from uncounted_runs limit ${runsAtOnce} for update skip locked)) returning run_id),
+          select ctid from uncounted_runs limit ${runsAtOnce})) returning run_id),
       ${countedAs(sql`select run_id from taken`, sql`rows`)},
       counted_budgets as (${countInBudgets({ sign: 1 })})
-      insert into usage_hours ${sumOf(sql`rows`)} ${addToHours}
+      insert into usage_hours select added.*, coalesce((
+        select part + (cardinality(durations) >= ${durationsOfPart})::integer from usage_hours where ${isSameKey(sql`usage_hours`, sql`added`)}
+        order by part desc limit 1), 0) from (${sumOf(sql`rows`)}) added ${addToHours}
       returning (select count(*)::integer from taken) as taken`.execute(db)
     if ((rows[0]?.taken ?? 0) < runsAtOnce) return
   }
@@ -55,9 +59,9 @@ export async function uncountRun(trx: Trx, runId: string): Promise<void> {
       durations = case when place is null then usage_hours.durations
         else usage_hours.durations[:place - 1] || usage_hours.durations[place + 1:] end
     from rows cross join lateral (
-      select array_position(hours.durations, rows.duration) as place from usage_hours hours
-      where ${isSameKey(sql`hours`)}) found
-    where ${isSameKey(sql`usage_hours`)}`.execute(trx)
+      select part, array_position(hours.durations, rows.duration) as place from usage_hours hours
+      where ${isSameKey(sql`hours`)} order by place limit 1) found
+    where ${isSameKey(sql`usage_hours`)} and usage_hours.part = found.part`.execute(trx)
 }
 
 const keys = ['tenant_id', 'hour', 'agent_id', 'actor_kind', 'actor_id', 'model']
@@ -65,8 +69,9 @@ const sums = [
   ...['input_tokens', 'output_tokens', 'cached_input_tokens', 'reasoning_tokens', 'cost_usd', 'unpriced_tokens'],
 ]
 
-function isSameKey(table: RawBuilder<unknown>): RawBuilder<boolean> {
-  return sql<boolean>`(${sql.join(keys.map((key) => sql`${table}.${sql.ref(key)}`))}) = (${sql.join(keys.map((key) => sql.ref(`rows.${key}`)))})`
+function isSameKey(table: RawBuilder<unknown>, other = sql`rows`): RawBuilder<boolean> {
+  const keysOf = (of: RawBuilder<unknown>) => sql.join(keys.map((key) => sql`${of}.${sql.ref(key)}`))
+  return sql<boolean>`(${keysOf(table)}) = (${keysOf(other)})`
 }
 
 const isUnpriced = (row: string) =>
@@ -127,7 +132,7 @@ function sumOf(rows: RawBuilder<unknown>): RawBuilder<unknown> {
 
 /** Two processes may count runs of one hour at the same moment: the second adds to what the first has written. */
 const addToHours = sql`
-  on conflict (${sql.join(keys.map((key) => sql.ref(key)))}) do update set actor_name = excluded.actor_name,
+  on conflict (${sql.join(keys.map((key) => sql.ref(key)))}, part) do update set actor_name = excluded.actor_name,
     durations = usage_hours.durations || excluded.durations,
     ${sql.join(
       ['runs', 'failed_runs', 'cancelled_runs', 'requests', ...sums].map(
