@@ -248,10 +248,12 @@ async function turnOf(
 
 /** The message that the page has replaced by a new one: it had one after the same answer. */
 function droppedId(shown: readonly Shown[], messages: readonly UIMessage[]): string | undefined {
-  const parent = messages.at(-2)?.id
+  const [parent, last] = [messages.at(-2)?.id, messages.at(-1)?.id]
   const place = shown.findIndex(({ id }) => id === parent)
   if (parent !== undefined && place === -1) return undefined
-  return shown.slice(place + 1).find(({ role }) => role === 'user')?.id
+  const next = shown.slice(place + 1).find(({ role }) => role === 'user')?.id
+  // The same message again is no other version of itself.
+  return next === last ? undefined : next
 }
 
 /** The text and files of a message. Other parts are the application's own. */

@@ -139,6 +139,28 @@ test.concurrent(
   },
 )
 
+test.concurrent('[ADA97] a message that is submitted twice is sent once', async ({ expect }) => {
+  const transport = createChatTransport(createClient({ url: ground.server.url }))
+  const chatId = await ground.startConversation()
+  const submit = async () => {
+    const message = { id: 'same', role: 'user' as const, parts: [{ type: 'text' as const, text: 'say One.' }] }
+    const stream = await transport.sendMessages({
+      ...{ chatId, messages: [message], trigger: 'submit-message', messageId: undefined, abortSignal: undefined },
+    })
+    const chunks = await Array.fromAsync(stream)
+    return chunks.flatMap((chunk) => (chunk.type === 'text-delta' ? chunk.delta : [])).join('')
+  }
+  expect([await submit(), await submit()]).toEqual(['One.', 'One.'])
+  expect((await ground.branchOf(chatId)).texts).toEqual(['say One.', 'One.'])
+  const { conversation } = await ground.server.data(
+    'query ($id: ID!) { conversation(id: $id) { runs { totalCount } } }',
+    {
+      id: chatId,
+    },
+  )
+  expect(conversation.runs.totalCount).toBe(1)
+})
+
 test.concurrent('[ADA87] a message that somebody else sent meanwhile is not replaced', async ({ expect }) => {
   const { chat } = await openPage()
   await chat.sendMessage({ text: 'say One.' })
