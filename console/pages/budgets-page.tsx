@@ -36,6 +36,7 @@ export function BudgetsPage(): ReactNode {
         <Table
           label="Budgets"
           rows={budgets.data.budgets}
+          onOpen={setEdited}
           columns={[
             { head: 'For', className: 'name', cell: whose },
             { head: 'Period', cell: ({ period }) => words(period) },
@@ -48,9 +49,11 @@ export function BudgetsPage(): ReactNode {
             {
               head: '',
               cell: (budget) => (
-                <div className="row">
-                  <Button onClick={() => setEdited(budget)}>Edit</Button>
-                  <Button look="danger" onClick={() => setGoing(budget)}>
+                <div className="row end nowrap">
+                  <Button look="quiet" onClick={() => setEdited(budget)}>
+                    Edit
+                  </Button>
+                  <Button look="quiet" onClick={() => setGoing(budget)}>
                     Delete
                   </Button>
                 </div>

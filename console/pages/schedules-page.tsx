@@ -45,6 +45,7 @@ export function SchedulesPage(): ReactNode {
         <Table
           label="Schedules"
           rows={pages.nodes}
+          onOpen={setEdited}
           columns={[
             { head: 'Name', className: 'name', cell: ({ name }) => <span title={name}>{name}</span> },
             { head: 'Agent', cell: ({ agent }) => <Link href={`/agents/${agent.id}`}>{agent.name}</Link> },
@@ -54,13 +55,15 @@ export function SchedulesPage(): ReactNode {
             {
               head: '',
               cell: (schedule) => (
-                <div className="row">
+                <div className="row end nowrap">
                   <Button
+                    look="quiet"
                     onClick={() => change.run(() => client.request(TriggerSchedule, { input: { id: schedule.id } }))}
                   >
                     Run now
                   </Button>
                   <Button
+                    look="quiet"
                     onClick={() => {
                       const input = { id: schedule.id, enabled: !schedule.enabled }
                       change.run(() => client.request(UpdateSchedule, { input }))
@@ -68,8 +71,10 @@ export function SchedulesPage(): ReactNode {
                   >
                     {schedule.enabled ? 'Pause' : 'Resume'}
                   </Button>
-                  <Button onClick={() => setEdited(schedule)}>Edit</Button>
-                  <Button look="danger" onClick={() => setGoing(schedule)}>
+                  <Button look="quiet" onClick={() => setEdited(schedule)}>
+                    Edit
+                  </Button>
+                  <Button look="quiet" onClick={() => setGoing(schedule)}>
                     Delete
                   </Button>
                 </div>
