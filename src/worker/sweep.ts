@@ -8,6 +8,7 @@ import { readSweepSigns, type SweepSigns } from '../store/workers/sweep-signs.ts
 import { countEndedRuns } from '../store/usage/count-runs.ts'
 import { deleteWorker } from '../store/workers/workers.ts'
 import { embedPassages } from './embed-passages.ts'
+import { createArchiveIndexer } from './index-archives.ts'
 import { Retention } from './retention.ts'
 import type { WorkerOptions } from './worker-options.ts'
 import type { WorkerPresence } from './worker-presence.ts'
@@ -69,6 +70,7 @@ export class Sweep {
     const { db, clock } = engine
     options.database.onMoved(() => this.#beginAgain())
     this.#retention = new Retention({ db, clock, rules: options.retention, onDeleted: options.onDeleted })
+    const indexArchives = createArchiveIndexer(options)
     this.#tasks = [
       { name: 'look', every: 1, run: () => this.#look() },
       {
@@ -77,7 +79,9 @@ export class Sweep {
         run: () => deleteExpired(db, { ...options, now: clock.now() }),
       },
       { name: 'delete what is old', every: 10, run: () => this.#retention.tidy(this.#stopping.signal) },
-      ...(others ? [{ name: 'look for workers', every: 4, run: () => others.look() }] : []),
+      others
+        ? { name: 'look for workers', every: 4, run: () => others.look() }
+        : { name: 'index large archives', every: 1_200, run: () => indexArchives(this.#stopping.signal) },
     ]
   }
 

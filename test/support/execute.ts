@@ -69,8 +69,8 @@ export interface Ground extends OpenDatabase {
   refusal(document: string, input: Record<string, unknown>, viewer?: Viewer): Promise<Execution['errors'][number]>
 }
 
-export async function createGround(): Promise<Ground> {
-  const database = await createTestDatabase()
+export async function createGround(open = createTestDatabase): Promise<Ground> {
+  const database = await open()
   const clock = systemClock
   const ids = createIdSource(clock)
   const tools: ToolAccess = {

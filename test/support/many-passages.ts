@@ -49,7 +49,7 @@ export async function addManyPassages(
     const { rows } = await sql<{ id: string }>`
       insert into passages (id, tenant_id, agent_id, text, tags, metadata, created_at)
       select gen_random_uuid(), ${archive.tenantId}, ${archive.agentId},
-        'Entry number ' || number || ' of the archive is about subject' || number % 997, array['tag' || number % 100], '{}', now()
+        'Entry number ' || number || ' of the archive is about subject' || number % 997, array['tag' || number % 100, 'part' || number % 3], '{}', now()
       from generate_series(${added}::integer, ${added + some - 1}::integer) number returning id`.execute(db)
     const made = rows.map(({ id }) => ({ passageId: id, vector: next() }))
     await storeVectors(db, archive.model, made)

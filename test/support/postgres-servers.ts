@@ -1,12 +1,15 @@
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
-import { globSync } from 'node:fs'
+import { existsSync, globSync } from 'node:fs'
 import { chown } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 
 import pg from 'pg'
 
 import { chooseAccount, cleanSurroundings, runAs, type Account } from '../../src/store/database/embedded/account.ts'
+import { openDatabase, type OpenDatabase } from '../../src/store/database/open-database.ts'
+import { prepareDatabase } from '../../src/store/database/prepare-database.ts'
+import { createLog } from '../../src/util/log.ts'
 import { freePort } from './free-port.ts'
 import { makeTemporaryFolder } from './temporary-folder.ts'
 
@@ -14,6 +17,10 @@ const programs = globSync('/usr/lib/postgresql/*/bin/pg_basebackup').map(dirname
 
 /** The tests with standbys run if a whole Postgres is installed, for example with `apt-get install postgresql`. */
 export const havePostgres = programs !== undefined
+
+/** Debian keeps the extensions of each version in a folder of their own. */
+export const havePgvector =
+  programs !== undefined && existsSync(programs.replace('/lib/', '/share/').replace(/bin$/, 'extension/vector.control'))
 
 /** A Postgres server of a test, with settings of its own. Everyone may connect without a password. */
 export interface PostgresServer {
@@ -38,6 +45,20 @@ export async function startPostgres(settings: Readonly<Record<string, string>> =
   const data = join(folder, 'data')
   await run(account, 'initdb', ['-D', data, '-U', 'holdpoint', '-A', 'trust', '-E', 'UTF8', '--no-sync'])
   return start(account, data, settings)
+}
+
+/** A migrated database on a server of its own that has pgvector. Closing it ends the server. */
+export async function createPgvectorDatabase(): Promise<OpenDatabase> {
+  const server = await startPostgres()
+  await server.execute('create extension vector')
+  const log = createLog('error')
+  const database = await openDatabase(server.url, { log, poolSize: 5 })
+  await prepareDatabase(database, { log })
+  const close = async () => {
+    await database.close()
+    await server.kill()
+  }
+  return { ...database, close }
 }
 
 async function run(account: Account | undefined, program: string, args: readonly string[]): Promise<void> {

@@ -2,6 +2,8 @@ import { sql } from 'kysely'
 
 import type { Agent } from '../../domain/agents/agent.ts'
 import type { Db, Trx } from '../database/schema.ts'
+import { transact } from '../database/transact.ts'
+import { storeNumbers } from './archive-indexes.ts'
 
 /** A text that this process is to embed. */
 export interface TextToEmbed {
@@ -73,7 +75,9 @@ export async function storeVectors(
   vectors: readonly { readonly passageId: string; readonly vector: Float32Array }[],
 ): Promise<void> {
   const ids = vectors.map(({ passageId }) => passageId)
-  await sql`
+  const dimensions = vectors[0]?.vector.length ?? 0
+  await transact({ db }, async (trx) => {
+    await sql`
     with given as (
       select * from unnest(${ids}::uuid[], ${vectors.map(({ vector }) => bitsOf(vector))}::text[],
         ${vectors.map(({ vector }) => bytesOf(vector))}::bytea[]) as given(passage_id, bits, vector)
@@ -85,9 +89,10 @@ export async function storeVectors(
     insert into passage_vectors (passage_id, agent_id, model, bits, vector)
     select kept.id, kept.agent_id, ${model}, given.bits::bit varying, given.vector
     from given join kept on kept.id = given.passage_id
-    on conflict (passage_id) do update set model = excluded.model, bits = excluded.bits, vector = excluded.vector`.execute(
-    db,
-  )
+    on conflict (passage_id) do update
+      set model = excluded.model, bits = excluded.bits, vector = excluded.vector, numbers = null`.execute(trx)
+    await storeNumbers(trx, { model, dimensions }, ids)
+  })
 }
 
 /** Tries a text again later. */
