@@ -9,6 +9,8 @@ import { startEmbeddedPostgres } from '../src/store/database/embedded/launch.ts'
 import { openDatabase } from '../src/store/database/open-database.ts'
 import { createLog } from '../src/util/log.ts'
 
+const log = createLog('error')
+
 export interface ThrowawayServer {
   readonly url: string
   readonly databaseUrl: string
@@ -16,12 +18,17 @@ export interface ThrowawayServer {
   stop(): Promise<void>
 }
 
-/** A whole server with its own database in a temporary folder, which is removed at the end. */
+/**
+ * A whole server with its own database in a temporary folder, which is removed at the end, or on a Postgres that someone
+ * else ends.
+ */
 export async function startThrowawayServer(
-  options: Partial<Pick<AppOptions, 'tools' | 'providers'>> & { readonly env?: Readonly<Record<string, string>> } = {},
+  options: Partial<Pick<AppOptions, 'tools' | 'providers'>> & {
+    readonly env?: Readonly<Record<string, string>>
+    readonly postgresUrl?: string | undefined
+  } = {},
 ): Promise<ThrowawayServer> {
-  const { env, ...appOptions } = options
-  const log = createLog('error')
+  const { env, postgresUrl, ...appOptions } = options
   const undo: (() => Promise<void>)[] = []
   let stopping: Promise<void> | undefined
   const stop = () =>
@@ -29,25 +36,30 @@ export async function startThrowawayServer(
       for (const step of undo.toReversed()) await step()
     })())
   try {
-    const folder = await mkdtemp(join(await realpath(tmpdir()), 'holdpoint-'))
-    // Readable for every account, because Postgres does not run as root.
-    await chmod(folder, 0o755)
-    undo.push(() => rm(folder, { recursive: true, force: true }))
-    const postgres = await startEmbeddedPostgres({ dataDir: folder, log })
-    undo.push(async () => {
-      await postgres.stop()
-      await rm(postgres.folder, { recursive: true, force: true })
-    })
-    const database = await openDatabase(postgres.url, { log })
+    const databaseUrl = postgresUrl ?? (await startOwnPostgres(undo))
+    const database = await openDatabase(databaseUrl, { log })
     undo.push(() => database.close())
     await prepareDatabase(database, { log })
     const config = readConfig({ PORT: '0', LOG_LEVEL: 'error', HOLDPOINT_DRAIN_MS: '0', ...env })
     const app = await createApp({ config, database, log, role: 'serve', ...appOptions })
     undo.push(() => app.stop())
     const { url } = await app.start()
-    return { url: url!, databaseUrl: postgres.url, stop }
+    return { url: url!, databaseUrl, stop }
   } catch (error) {
     await stop()
     throw error
   }
+}
+
+async function startOwnPostgres(undo: (() => Promise<void>)[]): Promise<string> {
+  const folder = await mkdtemp(join(await realpath(tmpdir()), 'holdpoint-'))
+  // Readable for every account, because Postgres does not run as root.
+  await chmod(folder, 0o755)
+  undo.push(() => rm(folder, { recursive: true, force: true }))
+  const postgres = await startEmbeddedPostgres({ dataDir: folder, log })
+  undo.push(async () => {
+    await postgres.stop()
+    await rm(postgres.folder, { recursive: true, force: true })
+  })
+  return postgres.url
 }

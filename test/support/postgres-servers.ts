@@ -38,8 +38,11 @@ export interface PostgresServer {
   kill(): Promise<void>
 }
 
-export async function startPostgres(settings: Readonly<Record<string, string>> = {}): Promise<PostgresServer> {
-  const folder = await makeTemporaryFolder()
+export async function startPostgres(
+  settings: Readonly<Record<string, string>> = {},
+  within?: string,
+): Promise<PostgresServer> {
+  const folder = within ?? (await makeTemporaryFolder())
   const account = await chooseAccount([])
   if (account) await chown(folder, account.uid, account.gid)
   const data = join(folder, 'data')

@@ -52,7 +52,7 @@ export async function tendArchiveIndexes(
     const { alone, schema } = rows[0]!
     if (!alone) return undefined
     // Half as large, it keeps the index that it has.
-    const archives = await listArchives(db, Math.floor(above / 2))
+    const archives = await listArchives(client, Math.floor(above / 2))
     const large = archives.filter(({ passages }) => passages > above)
     if (schema === null) return large[0]
     // Parallel workers of Postgres would need shared memory that a container may not have.
@@ -76,12 +76,13 @@ export async function tendArchiveIndexes(
 }
 
 /** Largest first. */
-async function listArchives(db: Db, above: number): Promise<CountedArchive[]> {
-  const { rows } = await sql<CountedArchive>`
-    select agent_id as "agentId", model, length(bits) as dimensions, count(*) as passages from passage_vectors
-    where agent_id in (select agent_id from passages group by agent_id having count(*) > ${above})
-      and length(bits) <= ${mostDimensions}
-    group by agent_id, model, dimensions having count(*) > ${above} order by passages desc`.execute(db)
+async function listArchives(client: pg.Client, above: number): Promise<CountedArchive[]> {
+  const { rows } = await client.query<CountedArchive>(
+    `select agent_id as "agentId", model, length(bits) as dimensions, count(*)::integer as passages from passage_vectors
+    where agent_id in (select agent_id from passages group by agent_id having count(*) > $1) and length(bits) <= $2
+    group by agent_id, model, dimensions having count(*) > $1 order by passages desc`,
+    [above, mostDimensions],
+  )
   return rows
 }
 

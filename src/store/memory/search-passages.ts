@@ -138,8 +138,9 @@ async function listByBits(
   const isTagged =
     tags.length === 0
       ? sql``
-      : sql`and passage_id in (
-          select id from passages where agent_id = ${agentId} and passage_words(agent_id, text, tags) @@ ${inArchive(agentId, tags)})`
+      : // By `offset 0`, Postgres reads the tagged passages at once and not one by one.
+        sql`and passage_id in (
+          select id from passages where passage_words(agent_id, text, tags) @@ ${inArchive(agentId, tags)} offset 0)`
   const { rows } = await sql<{ id: string; vector: Buffer }>`
     select passage_id as id, vector from passage_vectors where passage_id = any(array(
       select passage_id from passage_vectors
