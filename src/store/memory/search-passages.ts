@@ -31,7 +31,7 @@ const fused = 100
 /** How many of the nearest by their bits are compared by their vectors. */
 const compared = 200
 /** How many of an index are looked at for tags before the search goes by bits. */
-const visited = 4_000
+const visited = 2_000
 const comparedWords = 12
 const passagesPerWord = 100
 
