@@ -73,16 +73,16 @@ export function fuseRanks(lists: readonly (readonly string[])[], limit: number):
     .slice(0, limit)
 }
 
-/** The ids of the candidates, nearest first. All vectors have length 1. */
+/** The ids of the candidates, nearest first. Their vectors all have the same length. */
 export function rankBySimilarity(
   vector: Float32Array,
-  candidates: readonly { readonly id: string; readonly vector: Float32Array }[],
+  candidates: readonly { readonly id: string; readonly vector: Int16Array }[],
 ): string[] {
   const ranked = candidates.map((candidate) => ({ id: candidate.id, score: dotProduct(vector, candidate.vector) }))
   return ranked.toSorted((one, other) => other.score - one.score).map(({ id }) => id)
 }
 
-function dotProduct(one: Float32Array, other: Float32Array): number {
+function dotProduct(one: Float32Array, other: Int16Array): number {
   let sum = 0
   for (let index = 0; index < one.length; index += 1) sum += one[index]! * other[index]!
   return sum

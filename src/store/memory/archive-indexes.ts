@@ -1,13 +1,13 @@
 import { createHash } from 'node:crypto'
 
-import { sql } from 'kysely'
+import { sql, type RawBuilder } from 'kysely'
 import pg from 'pg'
 
 import { onAbort } from '../../util/abort.ts'
+import { storableText } from '../../util/json.ts'
 import { endConnection, keepAlive, socketOf } from '../database/connections.ts'
 import type { OpenDatabase } from '../database/open-database.ts'
-import type { Db, Trx } from '../database/schema.ts'
-import { transact } from '../database/transact.ts'
+import type { Db } from '../database/schema.ts'
 
 /** The vectors of one model in one archive. */
 interface Archive {
@@ -86,16 +86,16 @@ async function listArchives(client: pg.Client, above: number): Promise<CountedAr
   return rows
 }
 
-/** Removes what is of none of these archives, or was not finished. Returns the names of the others. */
+/** Removes indexes of none of these archives, and those whose making was interrupted. Returns the names of the others. */
 async function tidyIndexes(client: pg.Client, archives: readonly Archive[]): Promise<Set<string>> {
   const { rows } = await client.query<{ name: string; valid: boolean }>(
     `select relname as name, indisvalid as valid from pg_index join pg_class on pg_class.oid = indexrelid
     where indrelid = 'passage_vectors'::regclass and relname like 'archive\\_%'`,
   )
-  const names = new Set(archives.map(nameOf).flatMap((name) => [name, `${name}_new`]))
-  const [kept, others] = [true, false].map((is) => rows.filter(({ name, valid }) => is === (valid && names.has(name))))
-  for (const { name } of others!) await client.query(`drop index concurrently if exists ${name}`)
-  return new Set(kept!.map(({ name }) => name))
+  const names = new Set(archives.map(nameOf))
+  const kept = new Set(rows.flatMap(({ name, valid }) => (valid && names.has(name.replace('_new', '')) ? [name] : [])))
+  for (const { name } of rows) if (!kept.has(name)) await client.query(`drop index concurrently if exists ${name}`)
+  return kept
 }
 
 function creationOf(archive: Archive, schema: string): string {
@@ -106,51 +106,62 @@ function creationOf(archive: Archive, schema: string): string {
 }
 
 async function fillIndex(db: Db, archive: Archive, stop: AbortSignal): Promise<void> {
-  for (let last = '00000000-0000-0000-0000-000000000000'; !stop.aborted;) {
+  const { agentId, model, dimensions } = archive
+  let last = '00000000-0000-0000-0000-000000000000'
+  while (!stop.aborted) {
     const { rows } = await sql<{ id: string }>`
-      select id from passages where agent_id = ${archive.agentId} and id > ${last} order by id limit ${filledAtOnce}`.execute(
-      db,
-    )
-    const ids = rows.map(({ id }) => id)
-    if (ids.length === 0) return
-    await transact({ db }, (trx) => storeNumbers(trx, archive, ids))
-    last = ids.at(-1)!
+      with batch as materialized (
+        select id from passages where agent_id = ${agentId} and id > ${last} order by id limit ${filledAtOnce}
+      ), filled as (
+        update passage_vectors set numbers = ${numbersIfIndexed(archive, sql`vector`)} from batch
+        where passage_id = batch.id and model = ${model} and length(bits) = ${dimensions} and numbers is null
+      )
+      select id from batch order by id desc limit 1`.execute(db)
+    if (!rows[0]) return
+    last = rows[0].id
   }
 }
 
-/** Stores the numbers of those vectors whose archive has an index, unless they are stored. */
-export async function storeNumbers(
-  trx: Trx,
-  { model, dimensions }: Omit<Archive, 'agentId'>,
-  ids: readonly string[],
-): Promise<void> {
-  const name = sql`'archive_' || replace(agent_id::text, '-', '') || ${suffixOf({ model, dimensions })}`
-  const { rows } = await sql<{ id: string; vector: Buffer }>`
-    select passage_id as id, vector from passage_vectors
-    where passage_id = any(${ids}::uuid[]) and model = ${model} and length(bits) = ${dimensions} and numbers is null
-      and coalesce(to_regclass(${name} || '_new'), to_regclass(${name})) is not null`.execute(trx)
-  if (rows.length === 0) return
-  await sql`
-    update passage_vectors set numbers = given.numbers::smallint[]
-    from unnest(${rows.map(({ id }) => id)}::uuid[],
-      ${rows.map(({ vector }) => `{${numbersOf(floatsOf(vector)).join()}}`)}::text[]) as given(id, numbers)
-    where passage_id = given.id and model = ${model} and passage_vectors.numbers is null`.execute(trx)
+/** In SQL, for a row with `agent_id`: the numbers of its vector if its archive has an index. Otherwise null. */
+export function numbersIfIndexed(of: Omit<Archive, 'agentId'>, vector: RawBuilder<unknown>): RawBuilder<unknown> {
+  const name = sql`'archive_' || replace(agent_id::text, '-', '') || ${suffixOf(of)}`
+  return sql`case when coalesce(to_regclass(${name} || '_new'), to_regclass(${name})) is not null then array(
+    select ((get_byte(${vector}, 2 * place + 1) # 128) << 8 | get_byte(${vector}, 2 * place)) - 32768
+    from generate_series(0, ${of.dimensions}::integer - 1) place)::smallint[] end`
 }
 
-/** The condition of the archive's index, and the distance that it orders by. Undefined if there is none yet. */
-export async function findArchiveIndex(db: Db, archive: Archive, vector: Float32Array) {
+/** The nearest passages that have all of the tags, by the archive's index: none without one, fewer if it finds too few. */
+export async function searchArchiveIndex(
+  db: Db,
+  archive: Archive,
+  { numbers, tags, limit }: { readonly numbers: Int16Array; readonly tags: readonly string[]; readonly limit: number },
+): Promise<string[]> {
+  const { agentId, model, dimensions } = archive
   const { rows } = await sql<{ schema: string | null }>`
     select ${sql.raw(schemaOfPgvector)} as schema from pg_index
     where indexrelid = to_regclass(${nameOf(archive)}) and indisvalid`.execute(db)
   const schema = rows[0]?.schema
-  if (!schema) return undefined
-  const { agentId, model, dimensions } = archive
+  if (!schema) return []
   const half = sql.raw(`${schema}.halfvec(${dimensions})`)
-  const nearTo = sql.raw(`operator(${schema}.<#>)`)
-  return {
-    isIndexed: sql`agent_id = ${agentId} and model = ${model} and cardinality(numbers) = ${dimensions}`,
-    distance: sql`(numbers::real[])::${half} ${nearTo} ${`[${numbersOf(vector).join()}]`}::${half}`,
-  }
+  // Not a join, because Postgres would read all passages with these tags first.
+  const isTagged =
+    tags.length === 0
+      ? sql``
+      : sql`and (select passages.tags @> ${tags.map(storableText)}::text[] from passages where id = passage_id)`
+  return db.transaction().execute(async (trx) => {
+    await sql`
+      select set_config('hnsw.ef_search', ${String(2 * limit)}, true), set_config('hnsw.iterative_scan', 'relaxed_order', true),
+        set_config('hnsw.max_scan_tuples', ${String(20 * limit)}, true)`.execute(trx)
+    const found = await sql<{ id: string }>`
+      with near as materialized (
+        select passage_id as id,
+          (numbers::real[])::${half} operator(${sql.raw(schema)}.<#>) ${`[${numbers.join()}]`}::${half} as distance
+        from passage_vectors
+        where agent_id = ${agentId} and model = ${model} and cardinality(numbers) = ${dimensions} ${isTagged}
+        order by distance limit ${limit})
+      select id from near order by distance`.execute(trx)
+    return found.rows.map(({ id }) => id)
+  })
 }
 
 function nameOf(archive: Archive): string {
@@ -159,13 +170,4 @@ function nameOf(archive: Archive): string {
 
 function suffixOf({ model, dimensions }: Omit<Archive, 'agentId'>): string {
   return `_${createHash('sha256').update(model).digest('hex').slice(0, 8)}_${dimensions}`
-}
-
-/** Whole numbers, so that small parts are not lost in half precision. */
-function numbersOf(vector: Float32Array): Int16Array {
-  return Int16Array.from(vector, (value) => Math.round(value * 32_767))
-}
-
-export function floatsOf(bytes: Buffer): Float32Array {
-  return new Float32Array(Uint8Array.from(bytes).buffer)
 }

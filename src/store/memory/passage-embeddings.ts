@@ -2,8 +2,7 @@ import { sql } from 'kysely'
 
 import type { Agent } from '../../domain/agents/agent.ts'
 import type { Db, Trx } from '../database/schema.ts'
-import { transact } from '../database/transact.ts'
-import { storeNumbers } from './archive-indexes.ts'
+import { numbersIfIndexed } from './archive-indexes.ts'
 
 /** A text that this process is to embed. */
 export interface TextToEmbed {
@@ -76,23 +75,21 @@ export async function storeVectors(
 ): Promise<void> {
   const ids = vectors.map(({ passageId }) => passageId)
   const dimensions = vectors[0]?.vector.length ?? 0
-  await transact({ db }, async (trx) => {
-    await sql`
+  await sql`
     with given as (
       select * from unnest(${ids}::uuid[], ${vectors.map(({ vector }) => bitsOf(vector))}::text[],
-        ${vectors.map(({ vector }) => bytesOf(vector))}::bytea[]) as given(passage_id, bits, vector)
+        ${vectors.map(({ vector }) => Buffer.from(numbersOf(vector).buffer))}::bytea[]) as given(passage_id, bits, vector)
     ), kept as materialized (
       select passages.id, passages.agent_id from passages where id = any(${ids}::uuid[]) for key share
     ), done as (
       delete from passage_embeddings where passage_id = any(${ids}::uuid[]) and model = ${model}
     )
-    insert into passage_vectors (passage_id, agent_id, model, bits, vector)
-    select kept.id, kept.agent_id, ${model}, given.bits::bit varying, given.vector
+    insert into passage_vectors (passage_id, agent_id, model, bits, vector, numbers)
+    select kept.id, kept.agent_id, ${model}, given.bits::bit varying, given.vector,
+      ${numbersIfIndexed({ model, dimensions }, sql`given.vector`)}
     from given join kept on kept.id = given.passage_id
-    on conflict (passage_id) do update
-      set model = excluded.model, bits = excluded.bits, vector = excluded.vector, numbers = null`.execute(trx)
-    await storeNumbers(trx, { model, dimensions }, ids)
-  })
+    on conflict (passage_id) do update set
+      model = excluded.model, bits = excluded.bits, vector = excluded.vector, numbers = excluded.numbers`.execute(db)
 }
 
 /** Tries a text again later. */
@@ -111,6 +108,7 @@ export function bitsOf(vector: Float32Array): string {
   return bits
 }
 
-function bytesOf({ buffer, byteOffset, byteLength }: Float32Array): Buffer {
-  return Buffer.from(buffer, byteOffset, byteLength)
+/** How a vector is stored: its parts as whole numbers of 16 bits. */
+export function numbersOf(vector: Float32Array): Int16Array {
+  return Int16Array.from(vector, (value) => Math.round(value * 32_767))
 }

@@ -2,12 +2,11 @@ import { sql } from 'kysely'
 
 import { fuseRanks, rankBySimilarity, type Passage } from '../../domain/memory/passage.ts'
 import type { Reach } from '../../domain/access/viewer.ts'
-import { storableText } from '../../util/json.ts'
 import { searchedText } from '../conversations/search-messages.ts'
 import type { Db } from '../database/schema.ts'
 import { findPassages, inArchive } from './passages.ts'
-import { findArchiveIndex, floatsOf } from './archive-indexes.ts'
-import { bitsOf } from './passage-embeddings.ts'
+import { searchArchiveIndex } from './archive-indexes.ts'
+import { bitsOf, numbersOf } from './passage-embeddings.ts'
 
 export interface PassageSearch {
   readonly agentId: string
@@ -30,8 +29,6 @@ export interface PassageMatch {
 const fused = 100
 /** How many of the nearest by their bits are compared by their vectors. */
 const compared = 200
-/** How many of an index are looked at for tags before the search goes by bits. */
-const visited = 2_000
 const comparedWords = 12
 const passagesPerWord = 100
 
@@ -94,46 +91,12 @@ async function listModels(db: Db, agentId: string): Promise<string[]> {
 }
 
 async function listByMeaning(db: Db, search: PassageSearch, model: string): Promise<string[]> {
-  const vector = await search.embed(model, search.query)
+  const { agentId, query, tags, embed } = search
+  const vector = await embed(model, query)
   if (!vector) return []
-  const indexed = await listByIndex(db, search, model, vector)
-  // Few passages have the tags, or are left: the index is not searched to its end.
-  return indexed.length === fused ? indexed : listByBits(db, search, model, vector)
-}
-
-/** Empty if the archive has no index. */
-async function listByIndex(
-  db: Db,
-  { agentId, tags }: PassageSearch,
-  model: string,
-  vector: Float32Array,
-): Promise<string[]> {
-  const index = await findArchiveIndex(db, { agentId, model, dimensions: vector.length }, vector)
-  if (!index) return []
-  // Not a join, because Postgres would read all passages with these tags first.
-  const isTagged =
-    tags.length === 0
-      ? sql``
-      : sql`and (select passages.tags @> ${tags.map(storableText)}::text[] from passages where id = passage_id)`
-  const { rows } = await db.transaction().execute(async (trx) => {
-    await sql`
-      select set_config('hnsw.ef_search', ${String(compared)}, true), set_config('hnsw.iterative_scan', 'relaxed_order', true),
-        set_config('hnsw.max_scan_tuples', ${String(visited)}, true)`.execute(trx)
-    return sql<{ id: string }>`
-      with near as materialized (
-        select passage_id as id, ${index.distance} as distance from passage_vectors
-        where ${index.isIndexed} ${isTagged} order by distance limit ${fused})
-      select id from near order by distance`.execute(trx)
-  })
-  return rows.map(({ id }) => id)
-}
-
-async function listByBits(
-  db: Db,
-  { agentId, tags }: PassageSearch,
-  model: string,
-  vector: Float32Array,
-): Promise<string[]> {
+  const archive = { agentId, model, dimensions: vector.length }
+  const indexed = await searchArchiveIndex(db, archive, { numbers: numbersOf(vector), tags, limit: fused })
+  if (indexed.length === fused) return indexed
   const bits = bitsOf(vector)
   const isTagged =
     tags.length === 0
@@ -146,6 +109,9 @@ async function listByBits(
       select passage_id from passage_vectors
       where agent_id = ${agentId} and model = ${model} and length(bits) = ${bits.length} ${isTagged}
       order by bit_count(bits # ${bits}::bit varying), passage_id limit ${compared}))`.execute(db)
-  const candidates = rows.map(({ id, vector: bytes }) => ({ id, vector: floatsOf(bytes) }))
+  const candidates = rows.map(({ id, vector: bytes }) => ({
+    id,
+    vector: new Int16Array(Uint8Array.from(bytes).buffer),
+  }))
   return rankBySimilarity(vector, candidates).slice(0, fused)
 }
