@@ -40,7 +40,7 @@ async function indexesOf({ ground }: Setting) {
   const { rows } = await ground.pool.query(
     "select relname as name, indisvalid as valid from pg_index join pg_class on pg_class.oid = indexrelid where relname like 'archive\\_%' order by 1",
   )
-  return rows.map(({ name, valid }) => `${/_new$/.test(name) ? 'new' : 'whole'}${valid ? '' : ' invalid'}`)
+  return rows.map(({ name, valid }) => `${name.endsWith('_new') ? 'new' : 'whole'}${valid ? '' : ' invalid'}`)
 }
 
 async function countNumbers({ ground }: Setting): Promise<number> {
