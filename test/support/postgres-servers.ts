@@ -8,7 +8,7 @@ import pg from 'pg'
 
 import { chooseAccount, cleanSurroundings, runAs, type Account } from '../../src/store/database/embedded/account.ts'
 import { openDatabase, type OpenDatabase } from '../../src/store/database/open-database.ts'
-import { prepareDatabase } from '../../src/store/database/prepare-database.ts'
+import { prepareDatabase } from '../../src/store/database/migrate.ts'
 import { createLog } from '../../src/util/log.ts'
 import { freePort } from './free-port.ts'
 import { makeTemporaryFolder } from './temporary-folder.ts'
