@@ -554,6 +554,7 @@ export type WaitingFields = {
   readonly tool: {
     readonly id: string
     readonly description: string
+    readonly parameters: unknown
     readonly requiresApproval: boolean
     readonly approvalCondition: unknown
     readonly approvalExcludesSender: boolean
@@ -590,6 +591,7 @@ export type InboxCallFields = {
   readonly tool: {
     readonly id: string
     readonly description: string
+    readonly parameters: unknown
     readonly requiresApproval: boolean
     readonly approvalCondition: unknown
     readonly approvalExcludesSender: boolean
@@ -609,9 +611,17 @@ export type InboxData = {
 }
 export type InboxVariables = { readonly needs: readonly ToolCallNeed[] }
 export const Inbox =
-  'subscription Inbox($needs:[ToolCallNeed!]!){approvalInbox(needs:$needs){__typename ...on InboxSnapshot{totalCount toolCalls{...InboxCallFields}}...on InboxAdded{toolCall{...InboxCallFields}}...on InboxRemoved{toolCall{...InboxCallFields}}}}fragment InboxCallFields on ToolCall{...ToolCallFields ...WaitingFields agent{id name}conversation{id title}}fragment ToolCallFields on ToolCall{id name argumentsText arguments editedArguments status needs approvalsRequired createdAt startedAt finishedAt expiresAt run{id}decision{...DecisionFields}result{status output json content{...AttachmentFields}stdout stderr truncated durationMs}}fragment DecisionFields on ApprovalDecision{toolCallId kind reason note scope editedArguments toolReturn status decidedBy decidedAt}fragment AttachmentFields on ContentPart{kind imageUrl documentUrl file{id name mediaType sizeBytes url}}fragment WaitingFields on ToolCall{approvals{decidedBy decidedAt}tool{id description requiresApproval approvalCondition approvalExcludesSender}run{sentBy{name}}}' as TypedDocument<
+  'subscription Inbox($needs:[ToolCallNeed!]!){approvalInbox(needs:$needs){__typename ...on InboxSnapshot{totalCount toolCalls{...InboxCallFields}}...on InboxAdded{toolCall{...InboxCallFields}}...on InboxRemoved{toolCall{...InboxCallFields}}}}fragment InboxCallFields on ToolCall{...ToolCallFields ...WaitingFields agent{id name}conversation{id title}}fragment ToolCallFields on ToolCall{id name argumentsText arguments editedArguments status needs approvalsRequired createdAt startedAt finishedAt expiresAt run{id}decision{...DecisionFields}result{status output json content{...AttachmentFields}stdout stderr truncated durationMs}}fragment DecisionFields on ApprovalDecision{toolCallId kind reason note scope editedArguments toolReturn status decidedBy decidedAt}fragment AttachmentFields on ContentPart{kind imageUrl documentUrl file{id name mediaType sizeBytes url}}fragment WaitingFields on ToolCall{approvals{decidedBy decidedAt}tool{id description parameters requiresApproval approvalCondition approvalExcludesSender}run{sentBy{name}}}' as TypedDocument<
     InboxData,
     InboxVariables
+  >
+
+export type CallChangesData = { readonly runEvents: {} | { readonly toolCall: ToolCallFields } }
+export type CallChangesVariables = { readonly runId: string }
+export const CallChanges =
+  'subscription CallChanges($runId:ID!){runEvents(runId:$runId deltas:false messageTypes:[]){...on ToolCallChanged{toolCall{...ToolCallFields}}}}fragment ToolCallFields on ToolCall{id name argumentsText arguments editedArguments status needs approvalsRequired createdAt startedAt finishedAt expiresAt run{id}decision{...DecisionFields}result{status output json content{...AttachmentFields}stdout stderr truncated durationMs}}fragment DecisionFields on ApprovalDecision{toolCallId kind reason note scope editedArguments toolReturn status decidedBy decidedAt}fragment AttachmentFields on ContentPart{kind imageUrl documentUrl file{id name mediaType sizeBytes url}}' as TypedDocument<
+    CallChangesData,
+    CallChangesVariables
   >
 
 export type FindAgentData = {

@@ -1,12 +1,16 @@
 import type { Client } from './client.ts'
-import { Inbox, type InboxCallFields } from './documents.ts'
+import { CallChanges, Inbox, type InboxCallFields, type ToolCallFields } from './documents.ts'
 import { keepSubscribed } from './keep-subscribed.ts'
 import type { ToolCallNeed } from './schema-types.ts'
+import { isCallOver } from './transcript.ts'
 
 export interface InboxState {
   /** Calls that wait, oldest first. */
   readonly calls: readonly InboxCallFields[]
-  /** Calls that stopped waiting since this started, newest first, with their decision. At most 20. */
+  /**
+   * Calls that stopped waiting since this started, newest first, at most 20: with their decision, and then with their
+   * outcome.
+   */
   readonly settled: readonly InboxCallFields[]
   /** How many calls wait in total. May be more than `calls` has. */
   readonly totalCount: number
@@ -30,12 +34,34 @@ export interface FollowInboxOptions {
 /** Follows everything that waits for a decision or a client's result, across all agents. */
 export function followInbox(client: Client, options: FollowInboxOptions = {}): InboxFollower {
   let state: InboxState = emptyInbox
+  /** What stops following a run whose decided calls have no outcome yet. */
+  const outcomes = new Map<string, () => void>()
+
+  function change(next: InboxState): void {
+    state = next
+    const open = new Set(state.settled.filter(({ status }) => !isCallOver(status)).map(({ run }) => run.id))
+    for (const runId of [...outcomes.keys()].filter((id) => !open.has(id))) {
+      outcomes.get(runId)!()
+      outcomes.delete(runId)
+    }
+    for (const runId of open) if (!outcomes.has(runId)) outcomes.set(runId, followOutcomes(runId))
+    options.onChange?.(state)
+  }
+
+  const followOutcomes = (runId: string): (() => void) =>
+    keepSubscribed(client, {
+      document: CallChanges,
+      variables: () => ({ runId }),
+      next: ({ runEvents: event }) => 'toolCall' in event && change(withOutcome(state, event.toolCall)),
+      // The decision stays without its outcome.
+      refused: () => {},
+    })
+
   const stop = keepSubscribed(client, {
     document: Inbox,
     variables: () => ({ needs: options.needs ?? ['APPROVAL', 'CLIENT_EXECUTION'] }),
     next({ approvalInbox: event }) {
-      state = applyToInbox(state, event)
-      options.onChange?.(state)
+      change(applyToInbox(state, event))
     },
     refused: (error) => options.onError?.(error),
   })
@@ -43,7 +69,10 @@ export function followInbox(client: Client, options: FollowInboxOptions = {}): I
     get state() {
       return state
     },
-    stop,
+    stop() {
+      stop()
+      for (const end of outcomes.values()) end()
+    },
   }
 }
 
@@ -70,4 +99,12 @@ function applyToInbox(state: InboxState, event: InboxEvent): InboxState {
   }
   const calls = [...others, toolCall].toSorted((a, b) => Date.parse(a.createdAt) - Date.parse(b.createdAt))
   return { ...state, calls, totalCount: state.totalCount + (isKnown ? 0 : 1) }
+}
+
+/** The end of a call is final, and its events may be older than what is known. */
+function withOutcome(state: InboxState, { run: _run, ...now }: ToolCallFields): InboxState {
+  const settled = state.settled.map((call) =>
+    call.id === now.id && !isCallOver(call.status) ? { ...call, ...now } : call,
+  )
+  return { ...state, settled }
 }

@@ -488,6 +488,7 @@ export type WaitingCallData = {
         readonly tool: {
           readonly id: string
           readonly description: string
+          readonly parameters: unknown
           readonly requiresApproval: boolean
           readonly approvalCondition: unknown
           readonly approvalExcludesSender: boolean
@@ -498,7 +499,7 @@ export type WaitingCallData = {
 }
 export type WaitingCallVariables = { readonly id: string }
 export const WaitingCall =
-  'query WaitingCall($id:ID!){node(id:$id){...on ToolCall{id ...WaitingFields}}}fragment WaitingFields on ToolCall{approvals{decidedBy decidedAt}tool{id description requiresApproval approvalCondition approvalExcludesSender}run{sentBy{name}}}' as TypedDocument<
+  'query WaitingCall($id:ID!){node(id:$id){...on ToolCall{id ...WaitingFields}}}fragment WaitingFields on ToolCall{approvals{decidedBy decidedAt}tool{id description parameters requiresApproval approvalCondition approvalExcludesSender}run{sentBy{name}}}' as TypedDocument<
     WaitingCallData,
     WaitingCallVariables
   >

@@ -5,6 +5,7 @@ import { Inbox, RunSnapshot, SendMessage, SubmitApprovals } from '../../client/d
 import { followConversation } from '../../client/follow-conversation.ts'
 import { followRun } from '../../client/follow-run.ts'
 import { followInbox } from '../../client/inbox.ts'
+import type { ApprovalDecisionInput } from '../../client/schema-types.ts'
 import type { Transcript } from '../../client/transcript.ts'
 import type { OpenDatabase } from '../../src/store/database/open-database.ts'
 import { deleteBatch, deleteRunLogs } from '../../src/store/retention.ts'
@@ -190,7 +191,7 @@ describe.each([
     follower.stop()
   })
 
-  test('[LIB9] the inbox shows what waits, and a decision reaches every follower', async () => {
+  test('[LIB9] the inbox shows what waits, a decision reaches every follower, and the outcome follows it', async () => {
     const { createAgent, start } = talkTo(server)
     const name = 'sign'
     const implementation = { javascript: { source: "export default () => 'signed'" } }
@@ -201,14 +202,24 @@ describe.each([
     const watch = createWatch()
     const inbox = followInbox(opened.client, { onChange: watch.look })
     await watch.until(() => inbox.state.isLoaded)
-    const run = await start(agent, `call ${name} {}`)
-    await watch.until(() => inbox.state.calls.some((call) => call.name === name))
-    const waiting = inbox.state.calls.find((call) => call.name === name)!
+    const run = await start(agent, `call ${name} {}\ncall ${name} {}`)
+    await watch.until(() => inbox.state.calls.length === 2)
+    const [waiting, other] = inbox.state.calls.toSorted((a, b) => (a.id < b.id ? -1 : 1))
     const follower = followRun(opened.client, run, { onChange: watch.look })
-    await watch.until(() => follower.transcript.state.pendingCalls.length === 1)
-    await opened.client.request(SubmitApprovals, {
-      input: { runId: run, decisions: [{ approve: { toolCallId: waiting.id } }] },
-    })
+    await watch.until(() => follower.transcript.state.pendingCalls.length === 2)
+    const decide = async (decision: ApprovalDecisionInput) =>
+      opened.client.request(SubmitApprovals, { input: { runId: run, decisions: [decision] } })
+    await decide({ approve: { toolCallId: waiting!.id } })
+    await watch.until(() => inbox.state.settled.length === 1)
+    expect(inbox.state.settled).toMatchObject([
+      { id: waiting!.id, status: 'READY', decision: { kind: 'APPROVED', decidedBy: 'open' } },
+    ])
+    await decide({ deny: { toolCallId: other!.id } })
+    await watch.until(() => inbox.state.settled[1]?.status === 'SUCCEEDED')
+    expect(inbox.state.settled).toMatchObject([
+      { id: other!.id, status: 'DENIED', agent: { id: agent } },
+      { id: waiting!.id, result: { output: 'signed' }, agent: { id: agent } },
+    ])
     await watch.until(() => follower.transcript.state.latestRun?.status === 'COMPLETED')
     expect(follower.transcript.state.pendingCalls).toEqual([])
     const call = follower.transcript.state.entries.find((entry) => entry.kind === 'call')
