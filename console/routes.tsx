@@ -7,7 +7,7 @@ import { AgentsPage } from './pages/agents-page.tsx'
 import { AgentMainPage } from './pages/agent-main-page.tsx'
 import { BudgetsPage } from './pages/budgets-page.tsx'
 import { ConversationPage } from './pages/conversation-page.tsx'
-import { InboxPage } from './pages/inbox-page.tsx'
+import { DecidedPage, InboxPage } from './pages/inbox-page.tsx'
 import { MemoryPage } from './pages/memory-page.tsx'
 import { NotFoundPage } from './pages/not-found-page.tsx'
 import { RunPage } from './pages/run-page.tsx'
@@ -39,6 +39,9 @@ export function Routes(): ReactNode {
         <Route path="/conversations/:id">{({ id }) => <ConversationPage key={id} id={id} />}</Route>
         <Route path="/inbox">
           <InboxPage />
+        </Route>
+        <Route path="/inbox/decided">
+          <DecidedPage />
         </Route>
         <Route path="/runs">
           <RunsPage />

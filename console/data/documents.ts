@@ -6,6 +6,7 @@ import type {
   AttachmentFields,
   DecisionFields,
   ToolCallFields,
+  InboxCallFields,
 } from '../../client/documents.ts'
 import type {
   ActorKind,
@@ -397,27 +398,54 @@ export const ConversationList =
     ConversationListVariables
   >
 
+export type TurnFields = {
+  readonly id: string
+  readonly status: RunStatus
+  readonly startedAt: string | null
+  readonly finishedAt: string | null
+  readonly error: { readonly message: string } | null
+  readonly usage: { readonly totalTokens: number; readonly costUsd: number | null }
+  readonly versions: readonly { readonly id: string; readonly input: readonly { readonly text: string }[] }[]
+}
+
 export type ConversationTurnsData = {
   readonly conversation: {
+    readonly id: string
+    readonly title: string | null
+    readonly lastActivityAt: string
     readonly archivedAt: string | null
-    readonly runs: {
-      readonly nodes: readonly {
+    readonly activeRun: { readonly id: string; readonly status: RunStatus } | null
+    readonly latestRun: { readonly id: string; readonly input: readonly { readonly text: string }[] } | null
+    readonly runs: { readonly nodes: readonly TurnFields[] }
+  } | null
+}
+export type ConversationTurnsVariables = { readonly id: string }
+export const ConversationTurns =
+  'query ConversationTurns($id:ID!){conversation(id:$id){...ConversationRow runs(first:100){nodes{...TurnFields}}}}fragment ConversationRow on Conversation{id title lastActivityAt archivedAt activeRun{id status}latestRun{id input{text}}}fragment TurnFields on Run{id status startedAt finishedAt error{message}usage{totalTokens costUsd}versions{id input{text}}}' as TypedDocument<
+    ConversationTurnsData,
+    ConversationTurnsVariables
+  >
+
+export type OlderTurnsData = {
+  readonly nodes: readonly (
+    | {}
+    | {
         readonly id: string
         readonly status: RunStatus
         readonly startedAt: string | null
         readonly finishedAt: string | null
         readonly error: { readonly message: string } | null
         readonly usage: { readonly totalTokens: number; readonly costUsd: number | null }
-        readonly versions: readonly { readonly id: string }[]
-      }[]
-    }
-  } | null
+        readonly versions: readonly { readonly id: string; readonly input: readonly { readonly text: string }[] }[]
+      }
+    | null
+  )[]
 }
-export type ConversationTurnsVariables = { readonly id: string }
-export const ConversationTurns =
-  'query ConversationTurns($id:ID!){conversation(id:$id){archivedAt runs(first:100){nodes{id status startedAt finishedAt error{message}usage{totalTokens costUsd}versions{id}}}}}' as TypedDocument<
-    ConversationTurnsData,
-    ConversationTurnsVariables
+export type OlderTurnsVariables = { readonly ids: readonly string[] }
+export const OlderTurns =
+  'query OlderTurns($ids:[ID!]!){nodes(ids:$ids){...on Run{...TurnFields}}}fragment TurnFields on Run{id status startedAt finishedAt error{message}usage{totalTokens costUsd}versions{id input{text}}}' as TypedDocument<
+    OlderTurnsData,
+    OlderTurnsVariables
   >
 
 export type SelectBranchData = {
@@ -502,6 +530,19 @@ export const WaitingCall =
   'query WaitingCall($id:ID!){node(id:$id){...on ToolCall{id ...WaitingFields}}}fragment WaitingFields on ToolCall{approvals{decidedBy decidedAt}tool{id description parameters requiresApproval approvalCondition approvalExcludesSender}run{sentBy{name}}}' as TypedDocument<
     WaitingCallData,
     WaitingCallVariables
+  >
+
+export type DecidedCallsData = {
+  readonly toolCalls: {
+    readonly nodes: readonly InboxCallFields[]
+    readonly pageInfo: { readonly hasPreviousPage: boolean }
+  }
+}
+export type DecidedCallsVariables = { readonly since: string }
+export const DecidedCalls =
+  'query DecidedCalls($since:DateTime!){toolCalls(last:200 filter:{needs:[APPROVAL CLIENT_EXECUTION]statuses:[READY RUNNING SUCCEEDED FAILED DENIED]createdAfter:$since}){nodes{...InboxCallFields}pageInfo{hasPreviousPage}}}fragment InboxCallFields on ToolCall{...ToolCallFields ...WaitingFields agent{id name}conversation{id title}}fragment ToolCallFields on ToolCall{id name argumentsText arguments editedArguments status needs approvalsRequired createdAt startedAt finishedAt expiresAt run{id}decision{...DecisionFields}result{status output json content{...AttachmentFields}stdout stderr truncated durationMs}}fragment DecisionFields on ApprovalDecision{toolCallId kind reason note scope editedArguments toolReturn status decidedBy decidedAt}fragment AttachmentFields on ContentPart{kind imageUrl documentUrl file{id name mediaType sizeBytes url}}fragment WaitingFields on ToolCall{approvals{decidedBy decidedAt}tool{id description parameters requiresApproval approvalCondition approvalExcludesSender}run{sentBy{name}}}' as TypedDocument<
+    DecidedCallsData,
+    DecidedCallsVariables
   >
 
 export type ConversationContextData = {

@@ -1,5 +1,5 @@
 import { useLayoutEffect, useReducer, useRef, useState, type ReactNode } from 'react'
-import { Link } from 'wouter'
+import { Link, useLocation } from 'wouter'
 
 import type { InboxCallFields } from '../../client/documents.ts'
 import { useInbox } from '../../react/use-inbox.ts'
@@ -8,18 +8,48 @@ import { useSession } from '../data/session.ts'
 import { useLost } from '../data/use-lost.ts'
 import { BudgetWaitList, useBudgetWaits } from '../parts/budget-waits.tsx'
 import { Button } from '../parts/button.tsx'
-import { DecisionTaken } from '../parts/decision-taken.tsx'
-import type { DecisionMode } from '../parts/decision.tsx'
+import { DecidedList, LatelyDecided } from '../parts/decided-calls.tsx'
+import type { DecisionMode, Held } from '../parts/decision.tsx'
 import { Empty } from '../parts/empty.tsx'
 import { InboxItem } from '../parts/inbox-item.tsx'
 import { KeyHelp } from '../parts/key-help.tsx'
 import { Page } from '../parts/page.tsx'
 import { Problem } from '../parts/problem.tsx'
 import { Skeleton } from '../parts/skeleton.tsx'
-import { Status } from '../parts/status.tsx'
 
 /** In less time nobody reads what has changed and presses a key, or taps. */
 const reactionMs = 300
+
+/** Where keys are typed and no commands. */
+const typing = 'input:not([type=checkbox]), textarea, select, dialog'
+
+const tabs = [
+  ['/inbox', 'Waiting'],
+  ['/inbox/decided', 'Decided'],
+] as const
+
+function Tabs(): ReactNode {
+  const [path] = useLocation()
+  return (
+    <nav className="tabs" aria-label="Calls">
+      {tabs.map(([href, label]) => (
+        <Link key={href} href={href} aria-current={path === href ? 'page' : undefined}>
+          {label}
+        </Link>
+      ))}
+    </nav>
+  )
+}
+
+export function DecidedPage(): ReactNode {
+  const { settled } = useInbox()
+  return (
+    <Page title="Inbox" lead="Decided in the last seven days, newest first">
+      <Tabs />
+      <LatelyDecided live={settled} />
+    </Page>
+  )
+}
 
 export function InboxPage(): ReactNode {
   const { calls: waiting, settled, totalCount, isLoaded } = useInbox()
@@ -32,10 +62,14 @@ export function InboxPage(): ReactNode {
   const [hasHelp, setHelp] = useState(false)
   /** The call in whose form the person types. It stays, since the rest of the text must not be taken for keys. */
   const [writtenId, setWritten] = useState<string>()
+  /** The calls that the person chose to decide about together. */
+  const [selected, setSelected] = useState<ReadonlySet<string>>(new Set())
+  /** What is sent in a moment, unless it is taken back. */
+  const [held, setHeld] = useState<ReadonlyMap<string, Held['verb']>>(new Map())
   const list = useRef<HTMLUListElement>(null)
   const lastIndex = useRef(0)
-  /** The calls that the person decided, and when one that someone else decided gave its place to another. */
-  const acted = useRef(new Set<string>())
+  /** The calls that the person decided, at once or after a while in which they may point elsewhere, and when one that someone else decided gave its place to another. */
+  const acted = useRef(new Map<string, 'AT_ONCE' | 'LATER'>())
   const movedAt = useRef(-Infinity)
   const hasMoved = useRef(false)
   const [, pointerLeft] = useReducer((times: number) => times + 1, 0)
@@ -44,12 +78,14 @@ export function InboxPage(): ReactNode {
   const rows = withHeld(
     lastRows.current,
     waiting,
-    ({ id }) => id === writtenId || (isPointed && !acted.current.has(id)),
+    ({ id }) => id === writtenId || (isPointed && acted.current.get(id) !== 'AT_ONCE'),
   ).map((call) => (call.id === writtenId ? (settled.find(({ id }) => id === writtenId) ?? call) : call))
   const calls = rows.filter((call) => call.id === writtenId || waiting.includes(call))
   const shiftedAt = useRef(-Infinity)
   useLayoutEffect(() => {
-    const isShifted = lastRows.current.some(({ id }) => !acted.current.has(id) && !rows.some((row) => row.id === id))
+    const isShifted = lastRows.current.some(
+      ({ id }) => acted.current.get(id) !== 'AT_ONCE' && !rows.some((row) => row.id === id),
+    )
     if (isShifted) shiftedAt.current = performance.now()
     lastRows.current = rows
   })
@@ -58,6 +94,14 @@ export function InboxPage(): ReactNode {
     0,
     calls.findIndex(({ id }) => id === currentId),
   )
+  const choices = calls.filter(({ id, needs }) => needs === 'APPROVAL' && !held.has(id))
+  const chosen = choices.filter(({ id }) => selected.has(id))
+  function hold(some: readonly InboxCallFields[], verb: Held['verb']): void {
+    setHeld((before) => new Map([...before, ...some.map(({ id }) => [id, verb] as const)]))
+    setSelected(new Set())
+  }
+  const undo = (id: string): void => setHeld((before) => new Map([...before].filter(([other]) => other !== id)))
+  const select = (id: string): void => setSelected((before) => before.symmetricDifference(new Set([id])))
   const itemOf = (call: InboxCallFields | undefined): HTMLElement | null =>
     list.current?.querySelector(`[data-call="${call?.id}"]`) ?? null
 
@@ -80,7 +124,7 @@ export function InboxPage(): ReactNode {
   useLayoutEffect(() => {
     function pressed(event: KeyboardEvent): void {
       const target = event.target as HTMLElement
-      if (event.ctrlKey || event.metaKey || event.altKey || target.closest('input, textarea, select, dialog')) return
+      if (event.ctrlKey || event.metaKey || event.altKey || target.closest(typing)) return
       if (event.key === '?') return setHelp(true)
       const call = calls[index]
       const item = itemOf(call)
@@ -95,9 +139,18 @@ export function InboxPage(): ReactNode {
       } else if (event.key === 'a') {
         // A held key, or one that was meant for the call that was there a moment ago, must not approve this one.
         if (event.repeat || performance.now() - movedAt.current < reactionMs) return
+        if (chosen.length > 0) return hold(chosen, 'approve')
         // Nobody approves what is out of view.
         if (!isInView(item)) return item.scrollIntoView({ block: 'nearest' })
-        ;[...item.querySelectorAll('button')].find((button) => button.textContent === 'Approve')?.click()
+        if (!choices.includes(call)) return
+        hold([call], 'approve')
+        const next = choices.find((one) => calls.indexOf(one) > index)
+        setCurrent((next ?? call).id)
+        itemOf(next)?.focus()
+      } else if (event.key === 'x') {
+        if (choices.includes(call)) select(call.id)
+      } else if (event.key === 'u') {
+        setHeld(new Map())
       } else if (event.key === 'd' || event.key === 'e') {
         event.preventDefault()
         setOpen({ id: call.id, mode: event.key === 'd' ? 'DENY' : 'EDIT' })
@@ -106,6 +159,11 @@ export function InboxPage(): ReactNode {
     addEventListener('keydown', pressed)
     return () => removeEventListener('keydown', pressed)
   })
+
+  function heldOf(call: InboxCallFields): Held | undefined {
+    const verb = held.get(call.id)
+    return verb && calls.includes(call) ? { verb, onUndo: () => undo(call.id) } : undefined
+  }
 
   return (
     <Page
@@ -117,6 +175,7 @@ export function InboxPage(): ReactNode {
         </Button>
       }
     >
+      <Tabs />
       {!isLoaded && isAllowed && <Skeleton lines={4} />}
       {!isLoaded && !isAllowed && <Problem>The inbox needs the scope READ, which your key lacks.</Problem>}
       {isLoaded && calls.length === 0 && !budgetWaits.data?.runs.nodes.length && (
@@ -141,17 +200,34 @@ export function InboxPage(): ReactNode {
             call={call}
             isGone={!calls.includes(call)}
             isCurrent={call === calls[index]}
+            isSelected={selected.has(call.id)}
             mode={open?.id === call.id ? open.mode : 'CHOOSE'}
+            held={heldOf(call)}
+            onSelect={() => select(call.id)}
             onMode={(mode) => setOpen({ id: call.id, mode })}
             onFocus={() => {
               hasMoved.current = true
               setCurrent(call.id)
             }}
-            onAct={() => acted.current.add(call.id)}
+            onAct={() => acted.current.set(call.id, held.has(call.id) ? 'LATER' : 'AT_ONCE')}
             onWriting={(isWriting) => setWritten(isWriting ? call.id : undefined)}
           />
         ))}
       </ul>
+      {chosen.length > 0 && (
+        <div className="selection row" role="group" aria-label="Selected calls">
+          <Button look="primary" icon="check" onClick={() => hold(chosen, 'approve')}>
+            Approve {count(chosen.length)}
+          </Button>
+          <Button onClick={() => hold(chosen, 'deny')}>Deny {count(chosen.length)}</Button>
+          <Button look="quiet" onClick={() => setSelected(new Set(choices.map(({ id }) => id)))}>
+            Select all
+          </Button>
+          <Button look="quiet" onClick={() => setSelected(new Set())}>
+            Select none
+          </Button>
+        </div>
+      )}
       {totalCount > calls.length && (
         <p className="quiet">{count(totalCount - calls.length)} more appear as these are decided.</p>
       )}
@@ -159,19 +235,7 @@ export function InboxPage(): ReactNode {
       {settled.length > 0 && (
         <section aria-labelledby="settled">
           <h2 id="settled">Decided while you were here</h2>
-          <ul className="settled" aria-label="Decided">
-            {settled.map((call) => (
-              <li key={call.id}>
-                <Status value={call.status} />
-                <Link href={`/conversations/${call.conversation.id}`}>{call.name}</Link>
-                {call.decision ? (
-                  <DecisionTaken decision={call.decision} />
-                ) : (
-                  <span className="quiet">no longer waits</span>
-                )}
-              </li>
-            ))}
-          </ul>
+          <DecidedList calls={settled} />
         </section>
       )}
       {hasHelp && <KeyHelp onClose={() => setHelp(false)} />}

@@ -1,7 +1,7 @@
 import type { ReactNode } from 'react'
 
 import type { ToolCallFields } from '../../client/documents.ts'
-import { JsonView } from './json-view.tsx'
+import { Arguments } from './arguments.tsx'
 import { PlainText } from './plain-text.tsx'
 
 /** What a call was given and what it returned. If a person changed the arguments, both versions are shown. */
@@ -11,13 +11,13 @@ export function CallDetails({ call }: { readonly call: ToolCallFields }): ReactN
   return (
     <>
       {editedArguments === null ? (
-        <JsonView value={written} />
+        <Arguments value={written} />
       ) : (
         <>
           <h4>Arguments, changed by a person</h4>
-          <JsonView value={editedArguments} />
+          <Arguments value={editedArguments} />
           <h4>As the model wrote them</h4>
-          <JsonView value={written} />
+          <Arguments value={written} />
         </>
       )}
       {result && (

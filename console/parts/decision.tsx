@@ -1,16 +1,20 @@
-import { useEffect, useState, type ReactNode } from 'react'
+import { useEffect, useRef, useState, type ReactNode } from 'react'
 
 import type { DecisionFields, ToolCallFields, WaitingFields } from '../../client/documents.ts'
 import type { ApprovalDecisionInput, ApprovalScope } from '../../client/schema-types.ts'
 import { useClient } from '../../react/client-context.ts'
 import { decide } from '../../client/decide.ts'
 import { pretty } from '../data/format.ts'
+import { jsonOf } from '../data/parse.ts'
 import { Refused, useAction } from '../data/use-action.ts'
 import { useFocusKept } from '../data/use-focus-kept.ts'
 import { useKeptForm } from '../data/use-kept.ts'
+import { ArgumentFields } from './argument-fields.tsx'
+import { Arguments } from './arguments.tsx'
 import { Button } from './button.tsx'
 import { DecisionTaken } from './decision-taken.tsx'
 import { Field } from './field.tsx'
+import { Menu } from './menu.tsx'
 import { Problem } from './problem.tsx'
 import { WhyItWaits } from './why-it-waits.tsx'
 
@@ -27,10 +31,17 @@ interface DecisionProps {
   readonly onWriting: (isWriting: boolean) => void
   /** The decision is on its way to the server. */
   readonly onAct?: () => void
+  readonly held?: Held | undefined
+}
+
+/** A decision that is sent in five seconds, unless it is taken back or the page is left. */
+export interface Held {
+  readonly verb: 'approve' | 'deny'
+  readonly onUndo: () => void
 }
 
 /** What a person can do with a waiting call: approve it, deny it, edit its arguments, or return its result. */
-export function Decision({ call, waiting, mode, onMode, onWriting, onAct }: DecisionProps): ReactNode {
+export function Decision({ call, waiting, mode, onMode, onWriting, onAct, held }: DecisionProps): ReactNode {
   const client = useClient()
   const { form, set, forget } = useKeptForm(`call.${call.id}`, {
     reason: '',
@@ -38,7 +49,6 @@ export function Decision({ call, waiting, mode, onMode, onWriting, onAct }: Deci
     output: '',
   })
   const { reason, text, output } = form
-  const [scope, setScope] = useState<ApprovalScope>('ONCE')
   const [taken, setTaken] = useState<DecisionFields>()
   const { id: toolCallId } = call
 
@@ -55,12 +65,17 @@ export function Decision({ call, waiting, mode, onMode, onWriting, onAct }: Deci
       throw new Refused(result.problems.map(({ path, message }) => `${path || 'arguments'}: ${message}`).join('\n'))
     } else throw new Refused(result.message)
   })
-  const approve = (): void => submit.run({ approve: { toolCallId, scope } })
+  const approve = (scope: ApprovalScope): void => submit.run({ approve: { toolCallId, scope } })
   const approveEdited = useAction(async () => {
-    const edited = parseJson(text)
+    const edited = jsonOf(text, 'arguments')
     const isSame = JSON.stringify(edited) === JSON.stringify(call.arguments)
-    submit.run({ approve: { toolCallId, scope, ...(!isSame && { arguments: edited }) } })
+    submit.run({ approve: { toolCallId, ...(!isSame && { arguments: edited }) } })
   })
+  const edit = (next: string): void => {
+    set({ text: next })
+    submit.clear()
+    approveEdited.clear()
+  }
 
   const close = (): void => {
     onWriting(false)
@@ -76,6 +91,18 @@ export function Decision({ call, waiting, mode, onMode, onWriting, onAct }: Deci
   if (taken) return <DecisionTaken decision={taken} />
   const isClient = call.needs === 'CLIENT_EXECUTION'
   const isWaiting = call.status === 'PENDING'
+  const isEdit = mode === 'EDIT' && !isClient
+  const schema = waiting?.tool?.parameters
+  const denyButton = (
+    <Button data-opens="DENY" isBusy={submit.isBusy} onClick={() => onMode('DENY')}>
+      Deny
+    </Button>
+  )
+  const back = (
+    <Button look="quiet" onClick={close}>
+      Back
+    </Button>
+  )
   return (
     <div
       ref={root}
@@ -85,9 +112,70 @@ export function Decision({ call, waiting, mode, onMode, onWriting, onAct }: Deci
       onBlur={({ currentTarget, relatedTarget }) =>
         isWaiting && relatedTarget && !currentTarget.contains(relatedTarget) && onWriting(false)
       }
+      onKeyDown={({ key }) => key === 'Escape' && mode !== 'CHOOSE' && close()}
     >
+      {isWaiting && !isEdit && <Arguments value={call.arguments ?? call.argumentsText} schema={schema} />}
       {isWaiting ? <WhyItWaits call={call} waiting={waiting} /> : <NoLonger call={call} onClose={close} />}
-      {isClient && (
+      {held ? (
+        <HeldDecision
+          {...held}
+          onSend={() => submit.run(held.verb === 'approve' ? { approve: { toolCallId } } : { deny: { toolCallId } })}
+        />
+      ) : mode === 'DENY' ? (
+        <form
+          className="stack"
+          onSubmit={(event) => {
+            event.preventDefault()
+            submit.run({ deny: { toolCallId, reason: reason || null } })
+          }}
+        >
+          <Field
+            label="Reason"
+            hint="The model reads it."
+            value={reason}
+            autoFocus
+            onChange={(event) => set({ reason: event.target.value })}
+          />
+          <div className="row">
+            <Button look="danger" type="submit" isBusy={submit.isBusy}>
+              Deny with reason
+            </Button>
+            {back}
+          </div>
+        </form>
+      ) : isEdit ? (
+        <form
+          className="stack"
+          onSubmit={(event) => {
+            event.preventDefault()
+            approveEdited.run()
+          }}
+        >
+          <div className="edit-arguments">
+            <div className="stack">
+              <ArgumentFields text={text} schema={schema} onChange={edit} />
+            </div>
+            <Field
+              label="Arguments"
+              hint="As JSON"
+              as="textarea"
+              className="mono"
+              rows={Math.min(14, text.split('\n').length + 1)}
+              value={text}
+              autoFocus
+              spellCheck={false}
+              problem={problem}
+              onChange={(event) => edit(event.target.value)}
+            />
+          </div>
+          <div className="row">
+            <Button look="primary" type="submit" isBusy={submit.isBusy}>
+              Approve edited
+            </Button>
+            {back}
+          </div>
+        </form>
+      ) : isClient ? (
         <form
           className="stack"
           onSubmit={(event) => {
@@ -112,97 +200,62 @@ export function Decision({ call, waiting, mode, onMode, onWriting, onAct }: Deci
             >
               Return as error
             </Button>
-            <Button data-opens="DENY" isBusy={submit.isBusy} onClick={() => onMode('DENY')}>
-              Deny
-            </Button>
+            {denyButton}
           </div>
         </form>
-      )}
-      {isWaiting && !isClient && mode !== 'EDIT' && (
-        <div className="row">
-          <Button look="primary" icon="check" isBusy={submit.isBusy} onClick={approve}>
-            Approve
-          </Button>
-          <Button
-            aria-expanded={mode === 'DENY'}
-            isBusy={submit.isBusy}
-            data-opens="DENY"
-            onClick={() => (mode === 'DENY' ? close() : onMode('DENY'))}
-          >
-            Deny
-          </Button>
-          <Button data-opens="EDIT" isBusy={submit.isBusy} onClick={() => onMode('EDIT')}>
-            Edit arguments
-          </Button>
-          <ScopeChoice value={scope} onChange={setScope} />
-        </div>
-      )}
-      {mode === 'DENY' && (
-        <form
-          className="stack"
-          onSubmit={(event) => {
-            event.preventDefault()
-            submit.run({ deny: { toolCallId, reason: reason || null } })
-          }}
-        >
-          <Field
-            label="Reason"
-            hint="The model reads it."
-            value={reason}
-            autoFocus
-            onChange={(event) => set({ reason: event.target.value })}
-            onKeyDown={(event) => event.key === 'Escape' && close()}
-          />
+      ) : (
+        isWaiting && (
           <div className="row">
-            <Button look="danger" type="submit" isBusy={submit.isBusy}>
-              Deny with reason
-            </Button>
-            <Button look="quiet" onClick={close}>
-              Back
-            </Button>
-          </div>
-        </form>
-      )}
-      {mode === 'EDIT' && !isClient && (
-        <form
-          className="stack"
-          onSubmit={(event) => {
-            event.preventDefault()
-            approveEdited.run()
-          }}
-        >
-          <Field
-            label="Arguments"
-            as="textarea"
-            className="mono"
-            rows={Math.min(14, text.split('\n').length + 1)}
-            value={text}
-            autoFocus
-            spellCheck={false}
-            problem={problem}
-            onChange={(event) => {
-              set({ text: event.target.value })
-              submit.clear()
-              approveEdited.clear()
-            }}
-            onKeyDown={(event) => event.key === 'Escape' && close()}
-          />
-          <div className="row">
-            <Button look="primary" type="submit" isBusy={submit.isBusy}>
-              Approve edited
-            </Button>
-            <Button look="quiet" onClick={close}>
-              Back
+            <span className="split">
+              <Button look="primary" icon="check" isBusy={submit.isBusy} onClick={() => approve('ONCE')}>
+                Approve
+              </Button>
+              <Menu label="How far it reaches" look="primary" icon="down">
+                <Button look="quiet" onClick={() => approve('RUN')}>
+                  Approve this tool until the run ends
+                </Button>
+                <Button look="quiet" onClick={() => approve('AGENT')}>
+                  Always approve this tool of this agent
+                </Button>
+              </Menu>
+            </span>
+            {denyButton}
+            <Button data-opens="EDIT" isBusy={submit.isBusy} onClick={() => onMode('EDIT')}>
+              Edit arguments
             </Button>
           </div>
-        </form>
+        )
       )}
-      {mode !== 'EDIT' && <Problem>{submit.problem}</Problem>}
+      {!isEdit && <Problem>{submit.problem}</Problem>}
     </div>
   )
 }
 
-const isField = (target: Element): boolean => target.matches('input, textarea')
+const isField = (target: Element): boolean => target.matches('input, textarea, select')
+
+/** Leaving the page sends nothing, also if the browser only puts the page aside. */
+function HeldDecision({ verb, onUndo, onSend }: Held & { readonly onSend: () => void }): ReactNode {
+  const latest = useRef({ onUndo, onSend })
+  latest.current = { onUndo, onSend }
+  useEffect(() => {
+    const undo = (): void => latest.current.onUndo()
+    const timer = setTimeout(() => {
+      undo()
+      latest.current.onSend()
+    }, 5_000)
+    addEventListener('pagehide', undo)
+    return () => {
+      clearTimeout(timer)
+      removeEventListener('pagehide', undo)
+    }
+  }, [])
+  return (
+    <div className="row held">
+      <p role="status">{verb === 'approve' ? 'Approved' : 'Denied'} in five seconds</p>
+      <Button onClick={onUndo}>Undo</Button>
+    </div>
+  )
+}
 
 /** Someone else was faster. The form in which the person writes stays until it is closed. */
 function NoLonger({ call, onClose }: { readonly call: ToolCallFields; readonly onClose: () => void }): ReactNode {
@@ -214,33 +267,4 @@ function NoLonger({ call, onClose }: { readonly call: ToolCallFields; readonly o
       </Button>
     </div>
   )
-}
-
-function ScopeChoice({
-  value,
-  onChange,
-}: {
-  readonly value: ApprovalScope
-  readonly onChange: (scope: ApprovalScope) => void
-}): ReactNode {
-  return (
-    <select
-      className="quiet-select"
-      aria-label="How far the approval reaches"
-      value={value}
-      onChange={(event) => onChange(event.target.value as ApprovalScope)}
-    >
-      <option value="ONCE">for this call only</option>
-      <option value="RUN">for this tool until the run ends</option>
-      <option value="AGENT">for this tool and agent, always</option>
-    </select>
-  )
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch (error) {
-    throw new Refused(`This is not JSON: ${(error as Error).message}`)
-  }
 }

@@ -2,8 +2,7 @@ import type { ReactNode } from 'react'
 import { Link } from 'wouter'
 
 import type { InboxCallFields } from '../../client/documents.ts'
-import { Decision, type DecisionMode } from './decision.tsx'
-import { JsonView } from './json-view.tsx'
+import { Decision, type DecisionMode, type Held } from './decision.tsx'
 import { Ago } from './time.tsx'
 
 interface InboxItemProps {
@@ -11,7 +10,10 @@ interface InboxItemProps {
   /** It was decided elsewhere, and only keeps its place. */
   readonly isGone: boolean
   readonly isCurrent: boolean
+  readonly isSelected: boolean
   readonly mode: DecisionMode
+  readonly held: Held | undefined
+  readonly onSelect: () => void
   readonly onMode: (mode: DecisionMode) => void
   readonly onFocus: () => void
   /** The person has decided about it. */
@@ -21,8 +23,9 @@ interface InboxItemProps {
 }
 
 /** One call that waits. */
-export function InboxItem({ call, isGone, isCurrent, mode, ...on }: InboxItemProps): ReactNode {
-  const { onMode, onFocus, onAct, onWriting } = on
+export function InboxItem({ call, isGone, isCurrent, isSelected, mode, held, ...on }: InboxItemProps): ReactNode {
+  const { onSelect, onMode, onFocus, onAct, onWriting } = on
+  const { name, agent, conversation } = call
   return (
     <li
       data-call={call.id}
@@ -34,16 +37,25 @@ export function InboxItem({ call, isGone, isCurrent, mode, ...on }: InboxItemPro
       onFocus={onFocus}
     >
       <header>
-        <h2>{call.name}</h2>
+        {call.needs === 'APPROVAL' && (
+          <input type="checkbox" aria-label={`Select ${name}`} checked={isSelected} onChange={onSelect} />
+        )}
+        <h2>{name}</h2>
+        <Link className="quiet" href={`/conversations/${conversation.id}`}>
+          {conversation.title === null ? agent.name : `${agent.name}, ${conversation.title}`}
+        </Link>
         <span className="quiet">{isGone ? 'No longer waits' : <Ago at={call.createdAt} />}</span>
       </header>
-      <p className="quiet">
-        {call.agent.name} in{' '}
-        <Link href={`/conversations/${call.conversation.id}`}>{call.conversation.title ?? 'its conversation'}</Link>
-        {call.tool?.description && <> · {call.tool.description}</>}
-      </p>
-      {mode !== 'EDIT' && <JsonView value={call.arguments ?? call.argumentsText} />}
-      <Decision call={call} waiting={call} mode={mode} onMode={onMode} onWriting={onWriting} onAct={onAct} />
+      {call.tool?.description && <p className="quiet">{call.tool.description}</p>}
+      <Decision
+        call={call}
+        waiting={call}
+        mode={mode}
+        held={held}
+        onMode={onMode}
+        onWriting={onWriting}
+        onAct={onAct}
+      />
     </li>
   )
 }

@@ -5,7 +5,9 @@ import { Dialog } from './dialog.tsx'
 const keys = [
   ['j', 'next'],
   ['k', 'previous'],
-  ['a', 'approve'],
+  ['a', 'approve, after five seconds'],
+  ['u', 'undo what was not sent yet'],
+  ['x', 'select, to decide about several'],
   ['d', 'deny'],
   ['e', 'edit the arguments'],
   ['?', 'this help'],

@@ -1,28 +1,38 @@
 import { useId, useRef, type ReactNode } from 'react'
 
 import { Button } from './button.tsx'
+import type { IconName } from './icon.tsx'
 
 interface MenuProps {
   readonly label: string
+  readonly look?: 'primary' | 'quiet'
+  readonly icon?: IconName
   /** Buttons. Pressing one closes the menu. */
   readonly children: ReactNode
 }
 
 /** Further actions behind one button. Escape and a click elsewhere close it. */
-export function Menu({ label, children }: MenuProps): ReactNode {
+export function Menu({ label, look = 'quiet', icon = 'more', children }: MenuProps): ReactNode {
   const id = useId()
   const list = useRef<HTMLDivElement>(null)
   return (
     <>
       <Button
-        look="quiet"
-        icon="more"
+        look={look}
+        icon={icon}
         aria-label={label}
         title={label}
         popoverTarget={id}
         onClick={(event) => {
-          const { bottom, right } = event.currentTarget.getBoundingClientRect()
-          Object.assign(list.current!.style, { top: `${bottom + 4}px`, right: `${innerWidth - right}px` })
+          // Towards the middle of the window, where there is room.
+          const { top, bottom, left, right } = event.currentTarget.getBoundingClientRect()
+          const isLeft = left < innerWidth / 2
+          const isHigh = top < innerHeight / 2
+          Object.assign(list.current!.style, {
+            inset: `${isHigh ? `${bottom + 4}px` : 'auto'} ${isLeft ? 'auto' : `${innerWidth - right}px`} ${
+              isHigh ? 'auto' : `${innerHeight - top + 4}px`
+            } ${isLeft ? `${left}px` : 'auto'}`,
+          })
         }}
       />
       <div

@@ -1,7 +1,6 @@
 import { memo, useRef, useState, type ReactNode } from 'react'
 
 import type { ProgressFields, ToolCallFields } from '../../client/documents.ts'
-import { isCallOver } from '../../client/transcript.ts'
 import { WaitingCall } from '../data/documents.ts'
 import { duration } from '../data/format.ts'
 import { useQuery } from '../data/use-query.ts'
@@ -25,6 +24,8 @@ export const ToolCall = memo(function ToolCall({
   const [mode, setMode] = useState<DecisionMode>('CHOOSE')
   const [isWriting, setWriting] = useState(false)
   const isWaiting = call.status === 'PENDING'
+  // What was decided is said below.
+  const isDecided = call.status === 'READY' && call.decision !== null && !isReplay
   const [chosen, setOpen] = useState<boolean>()
   const isOpen = chosen ?? isWaiting
   const { result } = call
@@ -38,7 +39,7 @@ export const ToolCall = memo(function ToolCall({
       <header>
         <Icon name="tools" />
         <h3>{call.name}</h3>
-        <Status value={call.status} />
+        {!isDecided && <Status value={call.status} />}
         {result?.durationMs != null && <span className="quiet">{duration(result.durationMs)}</span>}
       </header>
       {progress && (
@@ -51,13 +52,15 @@ export const ToolCall = memo(function ToolCall({
             (progress.total === null ? progress.progress : `${progress.progress} of ${progress.total}`)}
         </p>
       )}
-      <details open={isOpen} onToggle={(event) => event.currentTarget.open !== isOpen && setOpen(!isOpen)}>
-        <summary>{isWaiting ? 'Arguments' : summaryOf(call)}</summary>
-        {/* Text that is folded away is not in the document a second time. */}
-        {isOpen && <CallDetails call={call} />}
-      </details>
+      {(!isWaiting || isReplay) && (
+        <details open={isOpen} onToggle={(event) => event.currentTarget.open !== isOpen && setOpen(!isOpen)}>
+          <summary>{summaryOf(call)}</summary>
+          {/* Text that is folded away is not in the document a second time. */}
+          {isOpen && <CallDetails call={call} />}
+        </details>
+      )}
       <Attachments parts={result?.content ?? []} />
-      {call.decision && !isWriting && isCallOver(call.status) && <DecisionTaken decision={call.decision} />}
+      {call.decision && !isWriting && <DecisionTaken decision={call.decision} />}
       {(isWaiting || isWriting) && !isReplay && (
         <Decision call={call} waiting={waiting} mode={mode} onMode={setMode} onWriting={setWriting} />
       )}
@@ -66,10 +69,11 @@ export const ToolCall = memo(function ToolCall({
 })
 
 /** One line that says what was asked and what the result was. */
-function summaryOf({ argumentsText, editedArguments, result }: ToolCallFields): string {
+export function summaryOf({ argumentsText, editedArguments, result, decision }: ToolCallFields): string {
   const line = (text: string): string => (text.length > 80 ? `${text.slice(0, 80)}…` : text).replaceAll(/\s+/g, ' ')
   const asked = line(editedArguments === null ? argumentsText : JSON.stringify(editedArguments))
-  if (!result) return asked
+  // What a denial gives to the model is what the decision says.
+  if (!result || decision?.kind === 'DENIED') return asked
   const returned = line(result.output) || (result.content.length > 0 ? 'files' : '(empty)')
   return `${asked} → ${returned}`
 }

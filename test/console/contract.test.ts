@@ -183,7 +183,7 @@ describe.skipIf(!ground)('the roles and names of the console', () => {
   /** Opens every form of a call that waits, and closes it again. */
   async function decides(call: Locator): Promise<void> {
     await has(call, ['button', 'Approve'], ['button', 'Deny'], ['button', 'Edit arguments'])
-    for (const text of ['"Grace"', 'needs approval', 'may decide', 'if nobody decides'])
+    for (const text of ['Grace', 'needs approval', 'may decide', 'if nobody decides'])
       await call.getByText(text).waitFor()
     await call.getByRole('button', { name: 'Deny' }).click()
     await has(call, ['textbox', 'Reason'], ['button', 'Deny with reason'])
