@@ -40,7 +40,12 @@ function modelBars(step: StepRow, now: number): Bar[] {
   ]
 }
 
-function callBars(call: StepRow['toolCalls'][number], now: number): Bar[] {
+type Timed = Pick<
+  StepRow['toolCalls'][number],
+  'name' | 'needs' | 'createdAt' | 'startedAt' | 'finishedAt' | 'decision'
+>
+
+export function callBars(call: Timed, now: number): Bar[] {
   const bars: Bar[] = []
   const ended = call.finishedAt ? Date.parse(call.finishedAt) : now
   if (call.needs !== 'NOTHING') {

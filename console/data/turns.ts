@@ -7,7 +7,7 @@ export type Turn = NonNullable<ConversationTurnsData['conversation']>['runs']['n
 
 /** What the entries of a conversation can do with their turn. */
 export interface Turns {
-  /** Undefined for a turn that is very old, or has just begun. */
+  /** Undefined until it is known. */
   turnOf(runId: string | null): Turn | undefined
   /** Whether a run holds the conversation. Versions can be created and selected only while none does. */
   readonly isActive: boolean

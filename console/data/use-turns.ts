@@ -1,19 +1,34 @@
-import { useMemo, useRef } from 'react'
+import { useEffect, useMemo, useRef, useState } from 'react'
 
 import { EditMessage, Regenerate, type ContentFields } from '../../client/documents.ts'
 import type { ContentPartInput } from '../../client/schema-types.ts'
 import { useClient } from '../../react/client-context.ts'
 import { newKey } from '../../client/new-key.ts'
-import { ConversationList, ConversationTurns, ForkConversation, SelectBranch } from './documents.ts'
+import { isRunOver, type TranscriptEntry } from '../../client/transcript.ts'
+import {
+  ConversationList,
+  ConversationTurns,
+  ForkConversation,
+  OlderTurns,
+  SelectBranch,
+  type ConversationRow,
+} from './documents.ts'
 import type { Turn, Turns } from './turns.ts'
 import { Refused } from './use-action.ts'
 import { refresh, useQuery } from './use-query.ts'
 
-/** The turns of a conversation with their versions. `revision` changes when they may have changed. */
+interface ConversationTurnsOptions {
+  /** Changes when they may have changed. */
+  readonly revision: string | undefined
+  readonly isActive: boolean
+  readonly entries: readonly TranscriptEntry[]
+}
+
+/** The turns of a conversation with their versions, as far as their messages are loaded, and what lists say of it. */
 export function useConversationTurns(
   conversationId: string,
-  { revision, isActive }: { readonly revision: string | undefined; readonly isActive: boolean },
-): { readonly turns: Turns; readonly isArchived: boolean; refetch(): Promise<void> } {
+  { revision, isActive, entries }: ConversationTurnsOptions,
+): { readonly turns: Turns; readonly row: ConversationRow | undefined; refetch(): Promise<void> } {
   const client = useClient()
   const pagingTo: Turns['pagingTo'] = useRef(undefined)
   const { data, refetch } = useQuery(
@@ -21,8 +36,24 @@ export function useConversationTurns(
     revision === undefined ? null : { id: conversationId },
     revision,
   )
+  const [older, setOlder] = useState<readonly Turn[]>([])
+  const newest = data?.conversation?.runs.nodes
+  const byRun = useMemo(() => withVersions([...older, ...(newest ?? [])]), [older, newest])
+  const missing = useMemo(
+    () => newest && [...new Set(entries.flatMap(({ runId }) => (runId === null || byRun.has(runId) ? [] : runId)))],
+    [byRun, newest, entries[0]?.id],
+  )?.slice(0, 100)
+  useEffect(() => {
+    if (!missing?.length) return
+    client.request(OlderTurns, { ids: missing }).then(
+      ({ nodes }) => {
+        const turns = nodes.filter((node) => node !== null && 'id' in node)
+        setOlder((before) => [...before, ...turns.filter(({ status }) => isRunOver(status))])
+      },
+      () => {},
+    )
+  }, [client, missing?.join()])
   const turns = useMemo((): Turns => {
-    const byRun = new Map<string, Turn>(data?.conversation?.runs.nodes.map((turn) => [turn.id, turn]))
     return {
       turnOf: (runId) => (runId === null ? undefined : byRun.get(runId)),
       isActive,
@@ -52,8 +83,17 @@ export function useConversationTurns(
         return forkConversation!.conversation.id
       },
     }
-  }, [client, data, isActive])
-  return { turns, isArchived: data?.conversation?.archivedAt != null, refetch }
+  }, [client, byRun, isActive])
+  return { turns, row: data?.conversation ?? undefined, refetch }
+}
+
+/** A turn that was loaded earlier does not have the versions that were made since. They have it. */
+function withVersions(turns: readonly Turn[]): Map<string, Turn> {
+  const versionsOf = new Map<string, Turn['versions']>()
+  for (const { versions } of turns) {
+    for (const { id } of versions) if (versions.length > (versionsOf.get(id)?.length ?? 0)) versionsOf.set(id, versions)
+  }
+  return new Map(turns.map((turn) => [turn.id, { ...turn, versions: versionsOf.get(turn.id) ?? turn.versions }]))
 }
 
 /** A part of a message as it is sent again with an edited text. */

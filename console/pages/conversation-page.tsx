@@ -12,7 +12,7 @@ import { useTitle } from '../data/use-title.ts'
 import { Button } from '../parts/button.tsx'
 import { Composer } from '../parts/composer.tsx'
 import { ContextPanel } from '../parts/context-panel.tsx'
-import { ConversationList } from '../parts/conversation-list.tsx'
+import { ConversationList, nameIn } from '../parts/conversation-list.tsx'
 import { ConversationMenu } from '../parts/conversation-menu.tsx'
 import { ConversationLog } from '../parts/conversation-log.tsx'
 import { ConversationTitle } from '../parts/conversation-title.tsx'
@@ -28,7 +28,12 @@ export function ConversationPage({ id }: { readonly id: string }): ReactNode {
   const { info, latestRun, isActive, error } = conversation
   const revision = `${latestRun?.id} ${latestRun?.status} ${isActive ? '' : conversation.entries.length}`
   const { data } = useQuery(ConversationAgent, info ? { agentId: info.agent.id } : null)
-  const { turns, isArchived, refetch } = useConversationTurns(id, { revision: info && revision, isActive })
+  const { turns, row, refetch } = useConversationTurns(id, {
+    revision: info && revision,
+    isActive,
+    entries: conversation.entries,
+  })
+  const isArchived = row?.archivedAt != null
   const [drawer, setDrawer] = useDrawer()
   const [sentCount, setSent] = useState(0)
   const agent = data?.agent
@@ -56,9 +61,15 @@ export function ConversationPage({ id }: { readonly id: string }): ReactNode {
           />
           <div className="conversation-name">
             <h1>{agent?.name ?? info?.agent.name ?? 'Conversation'}</h1>
-            {info && <ConversationTitle id={id} title={info.title} isMain={agent?.mainConversation.id === id} />}
+            {info && row && agent && (
+              <ConversationTitle
+                id={id}
+                title={info.title}
+                name={nameIn({ ...row, title: null }, agent.mainConversation.id)}
+              />
+            )}
           </div>
-          {latestRun && (
+          {latestRun && isActive && (
             <Link href={`/runs/${latestRun.id}`} className="run-link" title="Open the latest run">
               <Status value={latestRun.status} />
             </Link>

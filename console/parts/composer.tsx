@@ -1,16 +1,10 @@
-import {
-  useEffect,
-  useLayoutEffect,
-  useRef,
-  useState,
-  type ClipboardEvent,
-  type KeyboardEvent,
-  type ReactNode,
-} from 'react'
+import { useEffect, useRef, useState, type ClipboardEvent, type KeyboardEvent, type ReactNode } from 'react'
 
 import type { WhenBusy } from '../../client/schema-types.ts'
 import type { Conversation } from '../../react/use-conversation.ts'
 import { Refused, useAction } from '../data/use-action.ts'
+import { useFileDrop } from '../data/use-file-drop.ts'
+import { useGrowing } from '../data/use-growing.ts'
 import { useKept } from '../data/use-kept.ts'
 import { useUploads } from '../data/use-uploads.ts'
 import { Button } from './button.tsx'
@@ -28,9 +22,10 @@ export function Composer({ conversationId, conversation, onSend }: ComposerProps
   const [text = '', setText] = useKept<string>(`message.${conversationId}`)
   const [whenBusy, setWhenBusy] = useState<WhenBusy>('ENQUEUE')
   const uploads = useUploads(conversationId)
-  const area = useRef<HTMLTextAreaElement>(null)
+  const area = useGrowing(text)
   const chooser = useRef<HTMLInputElement>(null)
   const { isActive, pendingCalls } = conversation
+  const isDropping = useFileDrop(uploads.add)
   const cancel = useAction(async () => {
     const result = await conversation.cancel()
     if (result.__typename !== 'CancelRunSuccess') throw new Refused(result.message)
@@ -43,13 +38,6 @@ export function Composer({ conversationId, conversation, onSend }: ComposerProps
     if (unsent && failed.length === 0) setText([...unsent, text].filter(Boolean).join('\n\n'))
   }, [])
   useEffect(() => setUnsent(failed.length > 0 ? failed : undefined), [failed.join()])
-
-  // As high as the text, which may also come from an earlier visit.
-  useLayoutEffect(() => {
-    const { style } = area.current!
-    style.height = 'auto'
-    style.height = `${Math.min(area.current!.scrollHeight, 240)}px`
-  }, [text])
 
   // A message must not leave without a file that is still on its way.
   const canSend = (text.trim() !== '' || uploads.ready.length > 0) && !uploads.isBusy
@@ -80,15 +68,7 @@ export function Composer({ conversationId, conversation, onSend }: ComposerProps
   }
 
   return (
-    <form
-      className="composer"
-      onSubmit={send}
-      onDragOver={(event) => event.preventDefault()}
-      onDrop={(event) => {
-        event.preventDefault()
-        uploads.add(event.dataTransfer.files)
-      }}
-    >
+    <form className={`composer ${isDropping ? 'dropping' : ''}`} onSubmit={send}>
       <Problem>{cancel.problem}</Problem>
       <UploadList uploads={uploads} />
       <div className="composer-box">
@@ -114,7 +94,13 @@ export function Composer({ conversationId, conversation, onSend }: ComposerProps
           ref={area}
           aria-label="Message"
           rows={1}
-          placeholder={pendingCalls.length > 0 ? 'Decide above, or write a message' : 'Write a message'}
+          placeholder={
+            isDropping
+              ? 'Drop files to attach them'
+              : pendingCalls.length > 0
+                ? 'Decide above, or write a message'
+                : 'Write a message'
+          }
           value={text}
           onChange={(event) => setText(event.target.value || undefined)}
           onKeyDown={pressed}

@@ -92,7 +92,7 @@ export function ConversationList({ agent, currentId, revision }: ConversationLis
 }
 
 /** Without a title, what was last asked in it tells a conversation from the others. */
-function nameIn({ id, title, latestRun }: ConversationRow, mainId: string): string {
+export function nameIn({ id, title, latestRun }: ConversationRow, mainId: string): string {
   if (title !== null) return title
   if (id === mainId) return 'Main conversation'
   return latestRun?.input.find(({ text }) => text)?.text ?? 'Conversation'

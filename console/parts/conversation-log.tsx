@@ -2,6 +2,7 @@ import { useLayoutEffect, useRef, useState, type ReactNode } from 'react'
 import { Virtualizer } from 'virtua'
 
 import type { Conversation } from '../../react/use-conversation.ts'
+import { callBars, timeOf } from '../data/timeline.ts'
 import { usePress } from '../data/use-press.ts'
 import { DraftEntry } from './draft-entry.tsx'
 import { Entry } from './entry.tsx'
@@ -132,6 +133,7 @@ export function ConversationLog({ conversationId, conversation, ...rest }: Conve
                 <TurnEnd
                   runId={entry.runId}
                   messageOf={() => messageOf(entries, index)}
+                  waitedMs={waitedMs(entries, index)}
                   isLatest={entry.runId === latestRun?.id}
                 />
               )}
@@ -166,4 +168,16 @@ function keptOf(entries: Conversation['entries'], used: ReadonlySet<string>): nu
 function messageOf(entries: Conversation['entries'], end: number): string | undefined {
   const { runId } = entries[end]!
   return entries.findLast((entry, index) => index <= end && entry.kind === 'message' && entry.runId === runId)?.id
+}
+
+/** How long the turn that ends at this place waited for people and clients, as far as its calls are loaded. */
+function waitedMs(entries: Conversation['entries'], end: number): number {
+  const { runId } = entries[end]!
+  const before = entries.findLastIndex((entry, index) => index < end && entry.runId !== runId)
+  const turn = entries.slice(before + 1, end + 1)
+  return timeOf(
+    turn.flatMap((entry) => (entry.kind === 'call' ? callBars(entry.call, Date.now()) : [])),
+    'people',
+    'client',
+  )
 }

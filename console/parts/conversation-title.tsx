@@ -12,11 +12,12 @@ import { Field } from './field.tsx'
 interface ConversationTitleProps {
   readonly id: string
   readonly title: string | null
-  readonly isMain: boolean
+  /** What the conversation is called without a title. */
+  readonly name: string
 }
 
 /** The title, which can be edited in place. */
-export function ConversationTitle({ id, title, isMain }: ConversationTitleProps): ReactNode {
+export function ConversationTitle({ id, title, name }: ConversationTitleProps): ReactNode {
   const client = useClient()
   const [shown, setShown] = useState(title)
   const [draft, setDraft] = useKept<string>(`title.${id}`)
@@ -37,7 +38,7 @@ export function ConversationTitle({ id, title, isMain }: ConversationTitleProps)
           data-opens="EDIT"
           onClick={() => setDraft(shown ?? '')}
         >
-          {shown ?? (isMain ? 'Main conversation' : 'Conversation')}
+          {shown ?? name}
         </button>
       ) : (
         <form

@@ -4,7 +4,6 @@ import type { TranscriptEntry } from '../../client/transcript.ts'
 import { Icon } from './icon.tsx'
 import { Markdown } from './markdown.tsx'
 import { NotInContext } from './not-in-context.tsx'
-import { Clock } from './time.tsx'
 import { ToolCall } from './tool-call.tsx'
 import { UserEntry } from './user-entry.tsx'
 
@@ -36,7 +35,6 @@ export const Entry = memo(function Entry({
           <footer>
             {message.interrupted && <span className="quiet">cut short by a cancel</span>}
             <NotInContext message={message} isUnderWay={isUnderWay} />
-            <Clock at={message.createdAt} />
           </footer>
         </Answer>
       )

@@ -15,7 +15,6 @@ export function RunProblem({ conversation }: { readonly conversation: Conversati
   })
   if (!latestRun) return null
   const link = <Link href={`/runs/${latestRun.id}`}>Open the run</Link>
-  if (latestRun.status === 'CANCELLED') return <p className="run-end">The run was cancelled. {link}</p>
   if (
     latestRun.status === 'COMPLETED' &&
     latestRun.stopReason &&

@@ -2,25 +2,27 @@ import type { ReactNode } from 'react'
 import { Link } from 'wouter'
 
 import { isRunOver } from '../../client/transcript.ts'
-import { count, duration } from '../data/format.ts'
+import { cost, count, duration } from '../data/format.ts'
 import { useTurns } from '../data/turns.ts'
 import { useAction } from '../data/use-action.ts'
 import { useFocusKept } from '../data/use-focus-kept.ts'
 import { useGo } from '../data/use-here.ts'
 import { Button } from './button.tsx'
-import { Cost } from './cost.tsx'
 import { Status } from './status.tsx'
+import { Clock } from './time.tsx'
 
 interface TurnEndProps {
   readonly runId: string | null
   /** Gives a message of the turn. Undefined if none of them is loaded. */
   readonly messageOf: () => string | undefined
+  /** How long it waited for people and clients. */
+  readonly waitedMs: number
   /** Why the latest turn failed is shown below the conversation. */
   readonly isLatest: boolean
 }
 
 /** What a turn took, and ways to go on from it: another answer, or a copy of the conversation up to here. */
-export function TurnEnd({ runId, messageOf, isLatest }: TurnEndProps): ReactNode {
+export function TurnEnd({ runId, messageOf, waitedMs, isLatest }: TurnEndProps): ReactNode {
   const turns = useTurns()
   const go = useGo()
   const fork = useAction(async () => {
@@ -34,17 +36,19 @@ export function TurnEnd({ runId, messageOf, isLatest }: TurnEndProps): ReactNode
   const { usage, startedAt, finishedAt } = turn
   return (
     <p ref={root} className="turn-end">
-      {turn.status !== 'COMPLETED' && <Status value={turn.status} />}
+      {turn.status !== 'COMPLETED' && !(isLatest && turn.status === 'FAILED') && <Status value={turn.status} />}
       {turn.error && !isLatest && <span>{turn.error.message}</span>}
+      {finishedAt && <Clock at={finishedAt} />}
       <Link href={`/runs/${turn.id}`} className="turn-cost" title="Open the run">
-        {startedAt && finishedAt && <>{duration(Date.parse(finishedAt) - Date.parse(startedAt))} · </>}
-        {count(usage.totalTokens)} tokens
-        {usage.costUsd !== null && (
-          <>
-            {' '}
-            · <Cost usd={usage.costUsd} />
-          </>
-        )}
+        {startedAt && finishedAt
+          ? duration(Math.max(0, Date.parse(finishedAt) - Date.parse(startedAt) - waitedMs))
+          : 'Open the run'}
+        {waitedMs > 0 && ` + ${duration(waitedMs)} waiting`}
+        <span className="reveal">
+          {' '}
+          · {count(usage.totalTokens)} tokens
+          {!!usage.costUsd && <> · {cost(usage.costUsd)}</>}
+        </span>
       </Link>
       {!turns.isActive && (
         <Button

@@ -4,10 +4,10 @@ import type { MessageFields } from '../../client/documents.ts'
 import { useTurns } from '../data/turns.ts'
 import { useAction } from '../data/use-action.ts'
 import { useFocusKept } from '../data/use-focus-kept.ts'
+import { useGrowing } from '../data/use-growing.ts'
 import { useKept } from '../data/use-kept.ts'
 import { Button } from './button.tsx'
 import { Content } from './content.tsx'
-import { Field } from './field.tsx'
 import { NotInContext } from './not-in-context.tsx'
 import { Problem } from './problem.tsx'
 import { Clock } from './time.tsx'
@@ -37,6 +37,7 @@ export function UserEntry({
   })
   const runId = message.run?.id ?? null
   const root = useFocusKept<HTMLElement>(isOpen ? 'EDIT' : 'SHOW')
+  const area = useGrowing(isOpen ? draft : '')
   return (
     <article ref={root} className="entry user" aria-label="User">
       {!isOpen || !turns ? (
@@ -45,36 +46,35 @@ export function UserEntry({
         </div>
       ) : (
         <form
-          className="edit-message stack"
+          className="bubble edit-message"
           onSubmit={(event) => {
             event.preventDefault()
             save.run()
           }}
         >
-          <Field
-            label="New wording"
-            hideLabel
-            as="textarea"
-            rows={Math.min(12, draft.split('\n').length + 1)}
+          <textarea
+            ref={area}
+            aria-label="New wording"
+            rows={1}
             value={draft}
             autoFocus
             onChange={(event) => setDraft(event.target.value)}
             onKeyDown={(event) => event.key === 'Escape' && setOpen(false)}
           />
           <Problem>{save.problem}</Problem>
-          <div className="row">
-            <Button look="primary" type="submit" isBusy={save.isBusy} disabled={draft.trim() === ''}>
-              Answer this instead
-            </Button>
-            <Button look="quiet" onClick={giveUp}>
+          <div className="row end">
+            <Button look="quiet" className="small" onClick={giveUp}>
               Keep the old one
+            </Button>
+            <Button look="primary" className="small" type="submit" isBusy={save.isBusy} disabled={draft.trim() === ''}>
+              Answer this instead
             </Button>
           </div>
         </form>
       )}
       <footer>
         <NotInContext message={message} isUnderWay={isUnderWay} />
-        {turns && <Versions runId={runId} />}
+        <Sender actor={message.sentBy} />
         {turns && !isOpen && !turns.isActive && runId !== null && (
           <Button
             look="quiet"
@@ -86,7 +86,7 @@ export function UserEntry({
             onClick={() => setOpen(true)}
           />
         )}
-        <Sender actor={message.sentBy} />
+        {turns && <Versions runId={runId} />}
         <Clock at={message.createdAt} />
       </footer>
     </article>

@@ -5,7 +5,7 @@ import { useAction } from '../data/use-action.ts'
 import { usePagingFocus } from '../data/use-paging-focus.ts'
 import { Button } from './button.tsx'
 
-/** Switches between the versions of a turn. Shows nothing if there is only one. */
+/** Switches between the versions of a turn, for everyone. Shows nothing if there is only one. */
 export function Versions({ runId }: { readonly runId: string | null }): ReactNode {
   const turns = useTurns()
   const root = usePagingFocus(turns, runId)
@@ -13,6 +13,7 @@ export function Versions({ runId }: { readonly runId: string | null }): ReactNod
   const versions = turns?.turnOf(runId)?.versions ?? []
   const place = versions.findIndex(({ id }) => id === runId)
   if (!turns || versions.length < 2) return null
+  const asked = versions.map(({ input }) => input.map(({ text }) => text).join('\n'))
   const step = (by: -1 | 1, label: string, icon: 'back' | 'forward'): ReactNode => {
     const other = versions[place + by]
     return (
@@ -21,7 +22,7 @@ export function Versions({ runId }: { readonly runId: string | null }): ReactNod
         icon={icon}
         className="small"
         aria-label={label}
-        title={label}
+        title={`${label}, for everyone`}
         disabled={!other || turns.isActive}
         isRepeatable
         isBusy={select.isBusy}
@@ -31,11 +32,13 @@ export function Versions({ runId }: { readonly runId: string | null }): ReactNod
   }
   return (
     <span ref={root} className="versions" role="group" aria-label="Versions of this turn">
+      <span className="reveal">for everyone</span>
       {step(-1, 'Previous version', 'back')}
       <span>
         {place + 1} / {versions.length}
       </span>
       {step(1, 'Next version', 'forward')}
+      {place > 0 && <span>{asked.indexOf(asked[place]!) < place ? 'regenerated' : 'edited'}</span>}
       {select.problem && <span className="field-problem">{select.problem}</span>}
     </span>
   )
