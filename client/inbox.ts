@@ -40,10 +40,7 @@ export function followInbox(client: Client, options: FollowInboxOptions = {}): I
   function change(next: InboxState): void {
     state = next
     const open = new Set(state.settled.filter(({ status }) => !isCallOver(status)).map(({ run }) => run.id))
-    for (const runId of [...outcomes.keys()].filter((id) => !open.has(id))) {
-      outcomes.get(runId)!()
-      outcomes.delete(runId)
-    }
+    for (const [runId, end] of outcomes) if (!open.has(runId) && outcomes.delete(runId)) end()
     for (const runId of open) if (!outcomes.has(runId)) outcomes.set(runId, followOutcomes(runId))
     options.onChange?.(state)
   }

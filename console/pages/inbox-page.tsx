@@ -1,5 +1,5 @@
 import { useLayoutEffect, useReducer, useRef, useState, type ReactNode } from 'react'
-import { Link, useLocation } from 'wouter'
+import { Link } from 'wouter'
 
 import type { InboxCallFields } from '../../client/documents.ts'
 import { useInbox } from '../../react/use-inbox.ts'
@@ -17,26 +17,23 @@ import { Page } from '../parts/page.tsx'
 import { Problem } from '../parts/problem.tsx'
 import { Skeleton } from '../parts/skeleton.tsx'
 
-/** In less time nobody reads what has changed and presses a key, or taps. */
+/** In less time nobody reads what has changed and taps. */
 const reactionMs = 300
 
 /** Where keys are typed and no commands. */
 const typing = 'input:not([type=checkbox]), textarea, select, dialog'
 
-const tabs = [
-  ['/inbox', 'Waiting'],
-  ['/inbox/decided', 'Decided'],
-] as const
-
-function Tabs(): ReactNode {
-  const [path] = useLocation()
+/** The two lists of the inbox. */
+function Tabs({ isDecided = false }: { readonly isDecided?: boolean }): ReactNode {
+  const tab = (href: string, label: string, isHere: boolean): ReactNode => (
+    <Link href={href} className="button quiet" aria-current={isHere ? 'page' : undefined}>
+      {label}
+    </Link>
+  )
   return (
-    <nav className="tabs" aria-label="Calls">
-      {tabs.map(([href, label]) => (
-        <Link key={href} href={href} aria-current={path === href ? 'page' : undefined}>
-          {label}
-        </Link>
-      ))}
+    <nav className="row tabs" aria-label="Calls">
+      {tab('/inbox', 'Waiting', !isDecided)}
+      {tab('/inbox/decided', 'Decided', isDecided)}
     </nav>
   )
 }
@@ -45,7 +42,7 @@ export function DecidedPage(): ReactNode {
   const { settled } = useInbox()
   return (
     <Page title="Inbox" lead="Decided in the last seven days, newest first">
-      <Tabs />
+      <Tabs isDecided />
       <LatelyDecided live={settled} />
     </Page>
   )
@@ -68,9 +65,8 @@ export function InboxPage(): ReactNode {
   const [held, setHeld] = useState<ReadonlyMap<string, Held['verb']>>(new Map())
   const list = useRef<HTMLUListElement>(null)
   const lastIndex = useRef(0)
-  /** The calls that the person decided, at once or after a while in which they may point elsewhere, and when one that someone else decided gave its place to another. */
-  const acted = useRef(new Map<string, 'AT_ONCE' | 'LATER'>())
-  const movedAt = useRef(-Infinity)
+  /** The calls that the person has just decided. What was held may be sent while they point elsewhere. */
+  const acted = useRef(new Set<string>())
   const hasMoved = useRef(false)
   const [, pointerLeft] = useReducer((times: number) => times + 1, 0)
   const lastRows = useRef(waiting)
@@ -78,14 +74,12 @@ export function InboxPage(): ReactNode {
   const rows = withHeld(
     lastRows.current,
     waiting,
-    ({ id }) => id === writtenId || (isPointed && acted.current.get(id) !== 'AT_ONCE'),
+    ({ id }) => id === writtenId || (isPointed && !acted.current.has(id)),
   ).map((call) => (call.id === writtenId ? (settled.find(({ id }) => id === writtenId) ?? call) : call))
   const calls = rows.filter((call) => call.id === writtenId || waiting.includes(call))
   const shiftedAt = useRef(-Infinity)
   useLayoutEffect(() => {
-    const isShifted = lastRows.current.some(
-      ({ id }) => acted.current.get(id) !== 'AT_ONCE' && !rows.some((row) => row.id === id),
-    )
+    const isShifted = lastRows.current.some(({ id }) => !acted.current.has(id) && !rows.some((row) => row.id === id))
     if (isShifted) shiftedAt.current = performance.now()
     lastRows.current = rows
   })
@@ -114,7 +108,6 @@ export function InboxPage(): ReactNode {
     const next = calls[Math.min(lastIndex.current, calls.length - 1)]
     setCurrent(next?.id)
     if (currentId === undefined) return
-    if (!acted.current.has(currentId)) movedAt.current = performance.now()
     const { activeElement } = document
     if (activeElement === document.body || activeElement?.closest('[inert]'))
       (itemOf(next) ?? document.querySelector('main'))?.focus()
@@ -137,8 +130,8 @@ export function InboxPage(): ReactNode {
         setCurrent(next.id)
         itemOf(next)!.focus()
       } else if (event.key === 'a') {
-        // A held key, or one that was meant for the call that was there a moment ago, must not approve this one.
-        if (event.repeat || performance.now() - movedAt.current < reactionMs) return
+        // A key that is held down means one call.
+        if (event.repeat) return
         if (chosen.length > 0) return hold(chosen, 'approve')
         // Nobody approves what is out of view.
         if (!isInView(item)) return item.scrollIntoView({ block: 'nearest' })
@@ -209,7 +202,7 @@ export function InboxPage(): ReactNode {
               hasMoved.current = true
               setCurrent(call.id)
             }}
-            onAct={() => acted.current.set(call.id, held.has(call.id) ? 'LATER' : 'AT_ONCE')}
+            onAct={() => !held.has(call.id) && acted.current.add(call.id)}
             onWriting={(isWriting) => setWritten(isWriting ? call.id : undefined)}
           />
         ))}
@@ -222,9 +215,6 @@ export function InboxPage(): ReactNode {
           <Button onClick={() => hold(chosen, 'deny')}>Deny {count(chosen.length)}</Button>
           <Button look="quiet" onClick={() => setSelected(new Set(choices.map(({ id }) => id)))}>
             Select all
-          </Button>
-          <Button look="quiet" onClick={() => setSelected(new Set())}>
-            Select none
           </Button>
         </div>
       )}

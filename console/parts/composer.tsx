@@ -25,6 +25,7 @@ export function Composer({ conversationId, conversation, onSend }: ComposerProps
   const area = useGrowing(text)
   const chooser = useRef<HTMLInputElement>(null)
   const { isActive, pendingCalls } = conversation
+  const hint = pendingCalls.length > 0 ? 'Decide above, or write a message' : 'Write a message'
   const isDropping = useFileDrop(uploads.add)
   const cancel = useAction(async () => {
     const result = await conversation.cancel()
@@ -94,13 +95,7 @@ export function Composer({ conversationId, conversation, onSend }: ComposerProps
           ref={area}
           aria-label="Message"
           rows={1}
-          placeholder={
-            isDropping
-              ? 'Drop files to attach them'
-              : pendingCalls.length > 0
-                ? 'Decide above, or write a message'
-                : 'Write a message'
-          }
+          placeholder={isDropping ? 'Drop files to attach them' : hint}
           value={text}
           onChange={(event) => setText(event.target.value || undefined)}
           onKeyDown={pressed}

@@ -6,8 +6,7 @@ import { DecidedCalls } from '../data/documents.ts'
 import { useQuery } from '../data/use-query.ts'
 import { DecisionTaken } from './decision-taken.tsx'
 import { Empty } from './empty.tsx'
-import { Problem } from './problem.tsx'
-import { Skeleton } from './skeleton.tsx'
+import { Loading } from './loading.tsx'
 import { Status } from './status.tsx'
 import { summaryOf } from './tool-call.tsx'
 
@@ -18,9 +17,9 @@ export function DecidedList({ calls }: { readonly calls: readonly InboxCallField
       {calls.map((call) => (
         <li key={call.id}>
           <Link href={`/conversations/${call.conversation.id}`}>{call.name}</Link>
-          <span className="quiet said">{summaryOf(call)}</span>
           {call.decision ? <DecisionTaken decision={call.decision} /> : <span className="quiet">no longer waits</span>}
           {(call.status !== 'READY' || !call.decision) && <Status value={call.status} />}
+          <p className="quiet clamp">{summaryOf(call)}</p>
         </li>
       ))}
     </ul>
@@ -33,17 +32,16 @@ const dayMs = 86_400_000
 export function LatelyDecided({ live }: { readonly live: readonly InboxCallFields[] }): ReactNode {
   const [since] = useState(() => new Date(Date.now() - 7 * dayMs).toISOString())
   const revision = live.map(({ id, status }) => `${id} ${status}`).join()
-  const { data, error } = useQuery(DecidedCalls, { since }, revision)
-  const calls = (data?.toolCalls.nodes ?? [])
+  const query = useQuery(DecidedCalls, { since }, revision)
+  const calls = (query.data?.toolCalls.nodes ?? [])
     .filter(({ decision }) => decision)
     .toSorted((a, b) => Date.parse(b.decision!.decidedAt) - Date.parse(a.decision!.decidedAt))
-  if (error) return <Problem>{error.message}</Problem>
-  if (!data) return <Skeleton lines={4} />
+  if (!query.data) return <Loading of={query} data={undefined} />
   if (calls.length === 0) return <Empty icon="check" title="Nothing was decided in the last seven days" />
   return (
     <>
       <DecidedList calls={calls} />
-      {data.toolCalls.pageInfo.hasPreviousPage && <p className="quiet">Only the newest are listed.</p>}
+      {query.data.toolCalls.pageInfo.hasPreviousPage && <p className="quiet">Only the newest are listed.</p>}
     </>
   )
 }

@@ -1,6 +1,6 @@
-import { useEffect, useRef, useState, type ReactNode } from 'react'
+import { useEffect, useRef, type ReactNode } from 'react'
 
-import type { DecisionFields, ToolCallFields, WaitingFields } from '../../client/documents.ts'
+import type { ToolCallFields, WaitingFields } from '../../client/documents.ts'
 import type { ApprovalDecisionInput, ApprovalScope } from '../../client/schema-types.ts'
 import { useClient } from '../../react/client-context.ts'
 import { decide } from '../../client/decide.ts'
@@ -14,6 +14,7 @@ import { Arguments } from './arguments.tsx'
 import { Button } from './button.tsx'
 import { DecisionTaken } from './decision-taken.tsx'
 import { Field } from './field.tsx'
+import { Form } from './form.tsx'
 import { Menu } from './menu.tsx'
 import { Problem } from './problem.tsx'
 import { WhyItWaits } from './why-it-waits.tsx'
@@ -49,21 +50,20 @@ export function Decision({ call, waiting, mode, onMode, onWriting, onAct, held }
     output: '',
   })
   const { reason, text, output } = form
-  const [taken, setTaken] = useState<DecisionFields>()
   const { id: toolCallId } = call
 
   const submit = useAction(async (decision: ApprovalDecisionInput) => {
     onAct?.()
     const result = await decide(client, call.run.id, [decision])
-    if (result.__typename === 'SubmitApprovalsSuccess') {
+    // Who was faster is shown as soon as it has happened.
+    if (result.__typename === 'SubmitApprovalsSuccess' || result.__typename === 'AlreadyDecidedRefusal') {
       forget()
       return onWriting(false)
     }
-    if (result.__typename === 'AlreadyDecidedRefusal') {
-      setTaken(result.decisions.find((one) => one.toolCallId === toolCallId) ?? result.decisions[0])
-    } else if (result.__typename === 'InvalidArgumentsRefusal') {
+    if (result.__typename === 'InvalidArgumentsRefusal') {
       throw new Refused(result.problems.map(({ path, message }) => `${path || 'arguments'}: ${message}`).join('\n'))
-    } else throw new Refused(result.message)
+    }
+    throw new Refused(result.message)
   })
   const approve = (scope: ApprovalScope): void => submit.run({ approve: { toolCallId, scope } })
   const approveEdited = useAction(async () => {
@@ -88,7 +88,6 @@ export function Decision({ call, waiting, mode, onMode, onWriting, onAct, held }
     if (mode !== 'CHOOSE' || problem) root.current?.scrollIntoView({ block: 'nearest' })
   }, [root, mode, problem])
 
-  if (taken) return <DecisionTaken decision={taken} />
   const isClient = call.needs === 'CLIENT_EXECUTION'
   const isWaiting = call.status === 'PENDING'
   const isEdit = mode === 'EDIT' && !isClient
@@ -122,12 +121,12 @@ export function Decision({ call, waiting, mode, onMode, onWriting, onAct, held }
           onSend={() => submit.run(held.verb === 'approve' ? { approve: { toolCallId } } : { deny: { toolCallId } })}
         />
       ) : mode === 'DENY' ? (
-        <form
-          className="stack"
-          onSubmit={(event) => {
-            event.preventDefault()
-            submit.run({ deny: { toolCallId, reason: reason || null } })
-          }}
+        <Form
+          action={submit}
+          onSubmit={() => submit.run({ deny: { toolCallId, reason: reason || null } })}
+          submit="Deny with reason"
+          look="danger"
+          buttons={back}
         >
           <Field
             label="Reason"
@@ -136,21 +135,9 @@ export function Decision({ call, waiting, mode, onMode, onWriting, onAct, held }
             autoFocus
             onChange={(event) => set({ reason: event.target.value })}
           />
-          <div className="row">
-            <Button look="danger" type="submit" isBusy={submit.isBusy}>
-              Deny with reason
-            </Button>
-            {back}
-          </div>
-        </form>
+        </Form>
       ) : isEdit ? (
-        <form
-          className="stack"
-          onSubmit={(event) => {
-            event.preventDefault()
-            approveEdited.run()
-          }}
-        >
+        <Form action={{ ...submit, problem }} onSubmit={approveEdited.run} submit="Approve edited" buttons={back}>
           <div className="edit-arguments">
             <div className="stack">
               <ArgumentFields text={text} schema={schema} onChange={edit} />
@@ -168,20 +155,23 @@ export function Decision({ call, waiting, mode, onMode, onWriting, onAct, held }
               onChange={(event) => edit(event.target.value)}
             />
           </div>
-          <div className="row">
-            <Button look="primary" type="submit" isBusy={submit.isBusy}>
-              Approve edited
-            </Button>
-            {back}
-          </div>
-        </form>
+        </Form>
       ) : isClient ? (
-        <form
-          className="stack"
-          onSubmit={(event) => {
-            event.preventDefault()
-            submit.run({ toolReturn: { toolCallId, status: 'SUCCESS', output } })
-          }}
+        <Form
+          action={submit}
+          onSubmit={() => submit.run({ toolReturn: { toolCallId, status: 'SUCCESS', output } })}
+          submit="Return result"
+          buttons={
+            <>
+              <Button
+                isBusy={submit.isBusy}
+                onClick={() => submit.run({ toolReturn: { toolCallId, status: 'ERROR', output } })}
+              >
+                Return as error
+              </Button>
+              {denyButton}
+            </>
+          }
         >
           <Field
             label="Result"
@@ -190,19 +180,7 @@ export function Decision({ call, waiting, mode, onMode, onWriting, onAct, held }
             value={output}
             onChange={(event) => set({ output: event.target.value })}
           />
-          <div className="row">
-            <Button look="primary" type="submit" isBusy={submit.isBusy}>
-              Return result
-            </Button>
-            <Button
-              isBusy={submit.isBusy}
-              onClick={() => submit.run({ toolReturn: { toolCallId, status: 'ERROR', output } })}
-            >
-              Return as error
-            </Button>
-            {denyButton}
-          </div>
-        </form>
+        </Form>
       ) : (
         isWaiting && (
           <div className="row">
@@ -226,7 +204,7 @@ export function Decision({ call, waiting, mode, onMode, onWriting, onAct, held }
           </div>
         )
       )}
-      {!isEdit && <Problem>{submit.problem}</Problem>}
+      {mode === 'CHOOSE' && !isClient && <Problem>{submit.problem}</Problem>}
     </div>
   )
 }

@@ -26,13 +26,9 @@ export function Menu({ label, look = 'quiet', icon = 'more', children }: MenuPro
         onClick={(event) => {
           // Towards the middle of the window, where there is room.
           const { top, bottom, left, right } = event.currentTarget.getBoundingClientRect()
-          const isLeft = left < innerWidth / 2
-          const isHigh = top < innerHeight / 2
-          Object.assign(list.current!.style, {
-            inset: `${isHigh ? `${bottom + 4}px` : 'auto'} ${isLeft ? 'auto' : `${innerWidth - right}px`} ${
-              isHigh ? 'auto' : `${innerHeight - top + 4}px`
-            } ${isLeft ? `${left}px` : 'auto'}`,
-          })
+          const y = top < innerHeight / 2 ? `${bottom + 4}px auto auto` : `auto auto ${innerHeight - top + 4}px`
+          const x = left < innerWidth / 2 ? { left: `${left}px` } : { right: `${innerWidth - right}px` }
+          Object.assign(list.current!.style, { inset: y, left: 'auto', ...x })
         }}
       />
       <div

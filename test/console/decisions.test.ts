@@ -126,10 +126,8 @@ describe.skipIf(!ground)('decisions and turns in the console', () => {
     const rows = first.getByRole('group', { name: 'Arguments' })
     await expect.poll(() => rows.getByRole('term').allTextContents()).toEqual(['Recipient', 'amount', 'lines'])
     expect(await rows.getByRole('definition').allTextContents()).toEqual(['Ada', '5', '[1,2]'])
-    await first.getByRole('button', { name: 'JSON' }).click()
+    await first.getByText('JSON').click()
     await first.getByLabel('Code: json').getByText('"to": "Ada"').waitFor()
-    await first.getByRole('button', { name: 'JSON' }).click()
-    await rows.waitFor()
 
     await first.getByRole('button', { name: 'Edit arguments' }).click()
     expect(await first.getByRole('button', { name: 'Deny' }).count()).toBe(0)
@@ -230,7 +228,7 @@ describe.skipIf(!ground)('decisions and turns in the console', () => {
     const carets = await answer
       .locator('.markdown *')
       .evaluateAll((all) =>
-        all.filter((one) => getComputedStyle(one, '::after').content !== 'none').map((one) => one.textContent?.trim()),
+        all.filter((one) => getComputedStyle(one, '::after').content !== 'none').map((one) => one.textContent.trim()),
       )
     expect(carets).toEqual(['in it'])
     const drop = (type: string) =>
