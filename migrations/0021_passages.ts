@@ -40,10 +40,14 @@ export async function up(db: Kysely<never>): Promise<void> {
       model text not null,
       -- Whether each dimension is positive.
       bits bit varying not null,
-      -- 32-bit floats, little-endian, of length 1.
-      vector bytea not null
+      -- 16-bit numbers, little-endian: 32,767 times the parts of a vector of length 1.
+      vector bytea not null,
+      -- The same of a large archive, as an array that pgvector can index. A type that every Postgres has.
+      numbers smallint[]
     )`.execute(db)
-  await sql`alter table passage_vectors alter column vector set storage external`.execute(db)
+  await sql`alter table passage_vectors alter column vector set storage external, alter column numbers set storage external`.execute(
+    db,
+  )
   await sql`create index passage_vectors_bits on passage_vectors (agent_id, model) include (passage_id, bits)`.execute(
     db,
   )
