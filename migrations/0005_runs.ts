@@ -90,7 +90,7 @@ export async function up(db: Kysely<never>): Promise<void> {
       check ((lease is null) = (worker_id is null)),
       check (finished_at is not null or status not in ('COMPLETED', 'FAILED', 'CANCELLED'))
     ) with (fillfactor = 70)`.execute(db)
-  // Lists of runs (store/run-list.ts). Active runs are in as few of them as possible, because they are updated most.
+  // Lists of runs (store/runs/run-list.ts). Active runs are in as few of them as possible, because they are updated most.
   await sql`create index runs_active on runs (tenant_id, id) where outcome = 'ACTIVE'`.execute(db)
   await sql`create index runs_tenant on runs (tenant_id, outcome, id) where outcome <> 'ACTIVE'`.execute(db)
   await sql`create index runs_agent on runs (agent_id, outcome, id) where outcome <> 'ACTIVE'`.execute(db)

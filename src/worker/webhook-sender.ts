@@ -7,7 +7,7 @@ import { claimDeliveries, freeDeliveries, settleDelivery } from '../store/webhoo
 import { findWebhooks } from '../store/webhooks/webhooks.ts'
 import type { WorkerOptions } from './worker-options.ts'
 
-/** Deliveries that a process sends at the same time. Receivers that fail get one of them each. */
+/** Deliveries that a process sends at the same time. A receiver whose last attempt failed gets one at a time. */
 const most = 500
 
 /**

@@ -75,7 +75,7 @@ export function advance(draft: Draft): Effect {
         const step = lastStep(draft.state)
         if (!step || isAnswered(step)) draft.startStep(draft.state.agent.model)
         else draft.restartStep(draft.state.agent.model)
-        // One look is for one request.
+        // The budgets are checked again before the next request.
         if (draft.state.budget === 'open') draft.setBudget('unchecked')
         return action
       }

@@ -80,7 +80,7 @@ export type AttemptOutcome =
   | { readonly ok: true; readonly status: number }
   | { readonly ok: false; readonly status: number | null; readonly error: string }
 
-/** The waits after failed attempts. After the attempt that follows the last one, the delivery is DEAD. */
+/** The waits between attempts. If the attempt after the last wait fails, the delivery is DEAD. */
 const waitsMs = [5_000, 30_000, 120_000, 600_000, 3_600_000, 14_400_000, 43_200_000] as const
 
 /**
