@@ -59,7 +59,8 @@ describe.skipIf(!ground)('decisions and turns in the console', () => {
 
   test('[CON170] a decision about one of several calls is shown at once, with who took it, and its outcome follows', async () => {
     const run = await talk.start(agent, callsFor('Ada', 'Bob'))
-    const [first, second] = await talk.pending(run)
+    onTestFinished(() => talk.cancel({ runId: run }))
+    const [, second] = await talk.pending(run)
     const [chat, inbox] = await Promise.all([openTab(`${origin}/agents/${agent}`), openTab(`${origin}/inbox`)])
     await expect.poll(() => waiting(inbox).count()).toBe(2)
     const card = article(chat, 'Tool call: pay').first()
@@ -77,7 +78,6 @@ describe.skipIf(!ground)('decisions and turns in the console', () => {
     await decidedIn(inbox, 'Ada').getByText('Succeeded').waitFor()
     await decidedIn(inbox, 'Bob').getByText('“too much”').waitFor()
     expect(await faultsInBothLooks(inbox)).toEqual([])
-    expect(first.id).not.toBe(second.id)
   })
 
   test('[CON171] the key a approves after five seconds in which it can be taken back, and leaving the page sends nothing', async () => {
@@ -120,6 +120,7 @@ describe.skipIf(!ground)('decisions and turns in the console', () => {
 
   test('[CON172] arguments are rows with their titles, or JSON, and are edited as fields and as JSON', async () => {
     const run = await talk.start(agent, callsFor('Ada', 'Bob'))
+    onTestFinished(() => talk.cancel({ runId: run }))
     await talk.pending(run)
     const page = await openTab(`${origin}/inbox`)
     const [first, second] = [waiting(page).first(), waiting(page).last()]
