@@ -43,7 +43,7 @@ const sandboxGraceMs = 3_000
  */
 const loadLimits = { maxInterrupts: 10_000, limitMs: 60_000 }
 /** What checking the schemas of an MCP server's tools may take in all. */
-const listMs = 5_000
+const listMs = 10_000
 /** Maximum length of a failed tool's message in the log. */
 const shownChars = 300
 

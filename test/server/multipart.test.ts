@@ -2,6 +2,8 @@ import { ApolloClient, gql, HttpLink, InMemoryCache } from '@apollo/client'
 import { describe, expect, it, vi, onTestFinished } from 'vitest'
 
 import { startTestApp } from '../support/app.ts'
+import { createGatedModel } from '../support/gated-model.ts'
+import { talkTo } from '../support/talk.ts'
 import { startServer } from './fixture.ts'
 
 const accept = 'multipart/mixed;boundary=graphql;subscriptionSpec=1.0,application/json'
@@ -124,21 +126,13 @@ describe('subscriptions as multipart', () => {
 })
 
 it('[MULTI6] Apollo Client follows a run with its HTTP link alone', async () => {
-  const app = await startTestApp()
+  const model = createGatedModel()
+  const app = await startTestApp({ providers: [model.provider] })
   onTestFinished(() => app.stop())
   const client = new ApolloClient({ link: new HttpLink({ uri: app.url }), cache: new InMemoryCache() })
-  const created = await app.data(
-    'mutation { createAgent(input: { name: "Ada", model: "demo/scripted" }) { agent { id } } }',
-  )
-  const sent = await app.data(
-    `mutation ($input: SendMessageInput!) { sendMessage(input: $input) { ... on SendMessageSuccess { run { id } } } }`,
-    {
-      input: {
-        to: { agentId: created.createAgent.agent.id },
-        messages: [{ content: [{ text: 'slow 5\nsay one two three' }] }],
-      },
-    },
-  )
+  const talk = talkTo(app)
+  const run = await talk.start(await talk.createAgent(), 'hello')
+  const call = await model.nextCall()
   const events: { __typename: string; text?: string; status?: string }[] = []
   const query = gql`
     subscription ($run: ID!) {
@@ -153,10 +147,16 @@ it('[MULTI6] Apollo Client follows a run with its HTTP link alone', async () => 
       }
     }
   `
-  const variables = { run: sent.sendMessage.run.id }
+  const variables = { run }
   await new Promise<void>((resolve, reject) => {
     client.subscribe<{ runEvents: (typeof events)[number] }>({ query, variables }).subscribe({
-      next: ({ data }) => void events.push(data!.runEvents),
+      next({ data }) {
+        events.push(data!.runEvents)
+        // The model goes on when its words so far have arrived.
+        if (data!.runEvents.__typename === 'StepStarted') call.say('one two')
+        if (data!.runEvents.text === 'one two') call.say(' three')
+        if (data!.runEvents.text === ' three') call.finish()
+      },
       error: reject,
       complete: resolve,
     })

@@ -76,8 +76,15 @@ async function compact(agent: string): Promise<void> {
 }
 
 test('[OLD1] a run whose log was deleted keeps its messages, and its stream ends at once with how the run ended', async () => {
-  const agent = await talk.createAgent()
-  const run = await turn(agent, 'one')
+  const run = await talk.start(await talk.createAgent(), 'one')
+  // A second step, so that the log has more than its last row.
+  const first = await model.nextCall()
+  first.call('unknown', {})
+  first.finish()
+  const second = await model.nextCall()
+  second.say('Done.')
+  second.finish()
+  await talk.settled(run)
   expect(await tidy(rulesWith({ logs: 0 }))).toBeGreaterThan(0)
   expect(await count('run_log', 'run_id = $1', uuidOf(run))).toBe(1)
   const events = await app.events(
@@ -87,7 +94,7 @@ test('[OLD1] a run whose log was deleted keeps its messages, and its stream ends
   for await (const { data } of events) seen.push(data.runEvents)
   expect(seen[0]).toEqual({ __typename: 'RunStatusChanged', status: 'QUEUED' })
   expect(seen.at(-1)).toEqual({ __typename: 'RunStatusChanged', status: 'COMPLETED' })
-  expect(await talk.messages(run)).toHaveLength(2)
+  expect(await talk.messages(run)).toHaveLength(4)
 })
 
 test('[OLD2] an ended run is deleted with its messages once it has left the context; what a model is sent never changes', async () => {
