@@ -6,10 +6,9 @@ import { bind } from '../data/bind.ts'
 import { CreateApiKey } from '../data/documents.ts'
 import { useAction } from '../data/use-action.ts'
 import { useKeptForm } from '../data/use-kept.ts'
-import { Button } from './button.tsx'
 import { Check } from './check.tsx'
-import { CopyButton } from './copy-button.tsx'
 import { Dialog } from './dialog.tsx'
+import { SecretDialog } from './secret-dialog.tsx'
 import { Field } from './field.tsx'
 import { Form } from './form.tsx'
 
@@ -48,18 +47,9 @@ export function NewKey({ closesServer, onClose }: NewKeyProps): ReactNode {
   const { text } = bind({ ...kept, problemOf: create.problemOf })
   if (secret !== undefined) {
     return (
-      <Dialog title="The new key" isHeld onClose={onClose}>
-        <div className="stack">
-          <p>Copy it now: it cannot be shown again.</p>
-          <div className="secret">
-            <span data-testid="secret">{secret}</span>
-            <CopyButton text={secret} label="Copy key" />
-          </div>
-          <Button look="primary" onClick={onClose}>
-            Done
-          </Button>
-        </div>
-      </Dialog>
+      <SecretDialog title="The new key" secret={secret} copy="Copy key" onClose={onClose}>
+        Copy it now: it cannot be shown again.
+      </SecretDialog>
     )
   }
   return (

@@ -7,10 +7,9 @@ import { CreateWebhook, RotateWebhookSecret, UpdateWebhook, type WebhookRow } fr
 import { words } from '../data/format.ts'
 import { Refused, useAction } from '../data/use-action.ts'
 import { useKeptForm } from '../data/use-kept.ts'
-import { Button } from './button.tsx'
 import { Check } from './check.tsx'
-import { CopyButton } from './copy-button.tsx'
 import { Dialog } from './dialog.tsx'
+import { SecretDialog } from './secret-dialog.tsx'
 import { Field } from './field.tsx'
 import { Form } from './form.tsx'
 
@@ -122,17 +121,8 @@ export function RotateSecret({ webhook, onClose }: Pick<WebhookFormProps, 'onClo
 
 function WebhookSecret({ secret, onClose }: { readonly secret: string; readonly onClose: () => void }): ReactNode {
   return (
-    <Dialog title="The secret" isHeld onClose={onClose}>
-      <div className="stack">
-        <p>The receiver verifies deliveries with it. Copy it now: it cannot be shown again.</p>
-        <div className="secret">
-          <span data-testid="secret">{secret}</span>
-          <CopyButton text={secret} label="Copy secret" />
-        </div>
-        <Button look="primary" onClick={onClose}>
-          Done
-        </Button>
-      </div>
-    </Dialog>
+    <SecretDialog title="The secret" secret={secret} copy="Copy secret" onClose={onClose}>
+      The receiver verifies deliveries with it. Copy it now: it cannot be shown again.
+    </SecretDialog>
   )
 }
